@@ -97,7 +97,7 @@ def _wrong_segments(connection: apsw.Connection, kind: str) -> Iterator[str]:
         if spans != sizes[0]:
             yield f"segment {segment} says that it has {spans} spans, but it has {sizes[0]}"
         for term, body in rows(connection, "SELECT term, body FROM postings WHERE segment = ?", (segment,)):
-            fields = zip(decode_many([body]), (sizes[0], sizes[1], sizes[1], sizes[2]), strict=True)
+            fields = zip(decode_many([body]), (sizes[0], sizes[1], sizes[1], sizes[2], sizes[2]), strict=True)
             if any(_is_wrong(units, size) for (_, units, _), size in fields):
                 yield f"the postings of {term!r} in segment {segment} are out of range or out of order"
 
@@ -188,7 +188,7 @@ def _words(
         spans = (columns.span_chunk.tolist(), columns.span_start.tolist(), columns.span_end.tolist())
         in_spans = [(in_chunks[chunk], start, end) for chunk, start, end in zip(*spans, strict=True)]
         in_documents = [keys.get(document) for document in columns.document_id.tolist()]
-        places: tuple[Sequence[Any], ...] = (in_spans, in_chunks, in_chunks, in_documents)
+        places: tuple[Sequence[Any], ...] = (in_spans, in_chunks, in_chunks, in_documents, in_documents)
         select = "SELECT DISTINCT term FROM postings WHERE segment IN (SELECT id FROM segments WHERE kind = ?)"
         terms = [row[0] for row in rows(connection, select, (kind,))]
         for term, postings in zip(terms, lexicon.postings(terms), strict=True):

@@ -273,8 +273,9 @@ class Satchel:
         refresh: bool = True,
         workspace: str | Sequence[str] = (),
     ) -> list[Hit]:
-        """Return the best hits of each of the `types` (by default all that have chunks), at most `limit` each.
+        """Return the best hits of each of the `types` (by default all that have chunks).
 
+        Of each type there are at most `limit` records, or the best parts of `limit` files, file by file.
         `names` are likely ones in the code, `filters` are for records (`{"category": "error"}`), `searches` are
         retrievers; names: `satchel.search.filters`.
         Without a `min_score` weak matches are left out. Hits of several workspaces are one list by relevance.

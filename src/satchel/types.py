@@ -281,6 +281,7 @@ class Hit(NamedTuple):
     within one request and kind only. `spans` are the spans that matched, best first. `file_score` ranks the file of the
     chunk among the files, 0 to 1 (0 for records), more than 1 for files in a pasted trace. In a `partial` hit only the
     spans answer the query: a call, not the function around it. `also` are ids of other matching chunks of its record.
+    `best_line` is the line of the best span that matches best, with its number, where the file was read.
     """
 
     chunk: Chunk
@@ -291,6 +292,7 @@ class Hit(NamedTuple):
     file_score: float = 0.0
     partial: bool = False
     also: tuple[str, ...] = ()
+    best_line: tuple[int, str] | None = None
 
 
 class Failure(NamedTuple):

@@ -13,15 +13,17 @@ from satchel.answer.items import rest_of
 from satchel.answer.packing import BUDGET, FRAMES, TWIN, VALUE, Packing
 from satchel.answer.render.labels import quote
 from satchel.answer.sections import Section, priority
-from satchel.answer.source_lines import COMMENT, IMPORT, Lines, without_blank_ends
+from satchel.answer.source_lines import COMMENT, IMPORT, FileLines, Lines, Unreadable, without_blank_ends
 from satchel.answer.truncation import matches
 from satchel.safety.sanitize import clean_field, plain_name
 from satchel.safety.trust import handle
 from satchel.search.chunks import GIVEN_ORIGIN
-from satchel.types import Detail, Format, Omission, Range, Role
+from satchel.types import Detail, Format, Hit, Omission, Range, Role
 
 if TYPE_CHECKING:
     from satchel.answer.hops import Hop
+    from satchel.store.protocol import Store
+    from satchel.store.records import Document
 
 LISTED_PLACES = 30
 """Places that are named in lists of their files, after those with a row."""
@@ -196,7 +198,25 @@ def _is_aside(text: str) -> bool:
     return not text.strip() or COMMENT.match(text) is not None or IMPORT.match(text) is not None
 
 
-def _best_of(texts: Sequence[str], terms: AbstractSet[str]) -> int:
+def with_best_lines(hits: Sequence[Hit], store: Store, files: FileLines, terms: AbstractSet[str]) -> list[Hit]:
+    """Return hits, those of files that are as they were indexed with the line that matches best."""
+    documents = store.documents({hit.chunk.document for hit in hits if hit.chunk.location is not None})
+    return [_with_best_line(hit, documents.get(hit.chunk.document), files, terms) for hit in hits]
+
+
+def _with_best_line(hit: Hit, document: Document | None, files: FileLines, terms: AbstractSet[str]) -> Hit:
+    if document is None or hit.chunk.location is None or not hit.spans:
+        return hit
+    read = files.read(hit.chunk.location.path)
+    if isinstance(read, Unreadable) or read.content_hash != document.content_hash:
+        return hit
+    start = hit.spans[0].start
+    texts = read.lines[start - 1 : hit.spans[0].end]
+    best = best_line(texts, terms)
+    return hit._replace(best_line=(start + best, texts[best]))
+
+
+def best_line(texts: Sequence[str], terms: AbstractSet[str]) -> int:
     """Return the index of the line that matches best, rather one of code than one of a remark."""
     gains = matches(texts, terms)
     remarks = list(map(_is_aside, texts))
@@ -222,7 +242,7 @@ def _hop_place(hop: Hop) -> _PlaceRow:
 def _place(omissions: Sequence[Omission], lines: Lines, terms: AbstractSet[str]) -> _PlaceRow:
     first = omissions[0]
     texts = lines.lines[first.start - 1 : first.end]
-    best = _best_of(texts, terms)
+    best = best_line(texts, terms)
     number = "" if len(texts) == 1 else f"{first.start + best} "
     text = f"{number}{clean_field(texts[best].strip(), LONGEST_TEXT)} {first.handle}".rstrip()
     return _named_place(omissions)._replace(text=text)

@@ -29,7 +29,7 @@ from satchel.search.strength import (
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.system import telemetry
-from satchel.types import Failure, Hit, Kind
+from satchel.types import RECORD_KINDS, Failure, Hit, Kind
 from satchel.vocabulary import MEMORY_KINDS
 
 if TYPE_CHECKING:
@@ -450,7 +450,7 @@ def _relative_floor(kind: Kind) -> float:
 
 
 def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float | None) -> list[Hit]:
-    """Return the best hits of each kind, at most `limit` each. A weak answer has only the few best.
+    """Return the best hits of each kind: at most `limit` records, or parts of `limit` files; of a weak answer a few.
 
     A hit is not left out because another is better.
     """
@@ -461,11 +461,41 @@ def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float 
         least = floor_of(kind, best, strength, min_score)
         if least is not None:
             lowest = least if min_score is not None else min(least, search_weights.LEAST_LISTED)
-            hits += [hit for hit in result.hits if hit.relevance >= lowest][:limit]
+            good = [hit for hit in result.hits if hit.relevance >= lowest]
+            hits += good[:limit] if kind in RECORD_KINDS else by_file(good, limit)
     if not is_weak(strength, min_score):
         return hits
     kept = sorted(hits, key=lambda hit: -hit.relevance)[: search_weights.WEAK_ITEMS]
     return [hit for hit in hits if hit in kept]
+
+
+def by_file(hits: Sequence[Hit], limit: int) -> list[Hit]:
+    """Return the best parts of the best files: file by file, the best first, and so the parts of each.
+
+    `limit` counts files; those of a pasted trace come first, in the order of its frames. The relevances of files
+    keep their places, so the first has the largest; a part has at most that of its file.
+    """
+    files: dict[int, list[Hit]] = {}
+    for hit in hits:
+        files.setdefault(hit.chunk.document, []).append(hit)
+    best = sorted(files.values(), key=lambda parts: -min(parts[0].file_score, 1.0) - _is_framed(parts[0]))[:limit]
+    relevances = sorted((parts[0].relevance for parts in best), reverse=True)
+    return [
+        hit._replace(relevance=relevance if hit is parts[0] else min(hit.relevance, relevance))
+        for parts, relevance in zip(best, relevances, strict=True)
+        for hit in _listed_parts(parts)
+    ]
+
+
+def _is_framed(hit: Hit) -> bool:
+    return hit.file_score > 1.0
+
+
+def _listed_parts(parts: Sequence[Hit]) -> list[Hit]:
+    """Return the parts of a file that are listed: frames of a trace, and a few that are nearly as good."""
+    least = parts[0].score - search_weights.LISTED_DROP
+    others = [part for part in parts if not _is_framed(part) and part.score >= least]
+    return [*filter(_is_framed, parts), *others[: search_weights.LISTED_PARTS]]
 
 
 def section_floor(row: Gathered, min_score: float | None, strength: float) -> float | None:

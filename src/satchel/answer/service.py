@@ -11,6 +11,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from satchel.answer import weights
+from satchel.answer.omissions import with_best_lines
 from satchel.answer.pipeline import assemble
 from satchel.answer.request import (
     AssembleRequest,
@@ -81,7 +82,9 @@ class AnswerService:
         refresh: bool = True,
         workspace: str | Sequence[str] = (),
     ) -> list[Hit]:
-        """Return the best hits of each kind asked for (by default all that have chunks), at most `limit` each.
+        """Return the best hits of each kind asked for (by default all that have chunks).
+
+        Of each kind there are at most `limit` records, or the best parts of `limit` files, file by file.
 
         Those of several workspaces (`workspace`: `web,api`) are one list by relevance. A kind whose best hit has less
         than half of the relevance of the best of all comes after the others.
@@ -111,7 +114,8 @@ class AnswerService:
                 searched = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
                 ask = kind_search(bench, with_guesses(query, guesses, bench), **options)
                 best = admitted(balanced({kind: ask(kind) for kind in searched}), limit, floor)
-                return [sanitize.hit(hit, root.settings.redact_allow) for hit in best]
+                safe = [sanitize.hit(hit, root.settings.redact_allow) for hit in best]
+                return with_best_lines(safe, store, root.lines, frozenset(term.term for term in query.terms))
 
         def hits(root: OpenRoot) -> list[Hit]:
             if refresh:
@@ -250,9 +254,14 @@ class AnswerService:
 
 
 def best_each(hits: Iterable[Hit], limit: int) -> list[Hit]:
-    """Return the `limit` most relevant hits of each kind, kind by kind."""
-    ranked = sorted(hits, key=lambda hit: -hit.relevance)
-    return [hit for kind in CONTEXT_TYPES.values() for hit in [one for one in ranked if one.chunk.kind is kind][:limit]]
+    """Return the `limit` most relevant records or files of each kind, kind by kind; those of a file stay together."""
+    entries: dict[tuple[Kind, str], list[Hit]] = {}
+    for hit in hits:
+        name = hit.chunk.id if hit.chunk.location is None else hit.chunk.location.path
+        entries.setdefault((hit.chunk.kind, name), []).append(hit)
+    ranked = sorted(entries.items(), key=lambda entry: -entry[1][0].relevance)
+    of_kinds = ([own for (kind, _), own in ranked if kind is wanted][:limit] for wanted in CONTEXT_TYPES.values())
+    return [hit for of_kind in of_kinds for own in of_kind for hit in own]
 
 
 def strong_first(hits: Sequence[Hit]) -> list[Hit]:

@@ -28,7 +28,7 @@ from satchel.safety.sanitize import plain_name
 from satchel.sources.commits import Commit, first_commit, new_commits, read_commits, visible_commits
 from satchel.sources.roles import is_secondary
 from satchel.sources.vault import stored_fields
-from satchel.store.extract import extract_records
+from satchel.store.extract import LARGEST_COUNT, extract_records
 from satchel.store.protocol import FIRST_COMMIT, Store
 from satchel.store.records import Extraction, NewDocument, SkippedFile, Stamp
 from satchel.types import EdgeType, Failure, Kind, Reference, Role
@@ -421,6 +421,7 @@ def new_document(reading: Reading) -> NewDocument:
         packed=reading.text,
         extraction=extraction,
         path_terms=words.count_terms(words.words(f"{words.composed(reading.path)}\n{reading.title}")),
+        stem_terms=stem_terms(reading.path),
         content_hash=reading.content_hash,
         size=reading.size,
         mtime_ns=reading.mtime_ns,
@@ -432,6 +433,23 @@ def new_document(reading: Reading) -> NewDocument:
         updated=reading.mtime_ns / 1e9,
         origin="file",
     )
+
+
+_NAMED_BY_FOLDER = frozenset({"__init__", "index", "init", "lib", "main", "mod"})
+"""Stems that occur in every folder: such a file is called what its folder is called."""
+
+
+def stem_terms(path: str) -> dict[str, int]:
+    """Return the terms of what a file is called, each with the number of all of them.
+
+    `a/Builders.common.kt` is called `Builders`, `auth/mod.rs` is called `auth`.
+    """
+    folder, _, name = path.rpartition("/")
+    stem = name.lstrip(".").partition(".")[0]
+    if folder and stem.lower() in _NAMED_BY_FOLDER:
+        stem = folder.rpartition("/")[2]
+    terms = [term for term in words.count_terms(words.words(words.composed(stem))) if term[0] != words.EXACT_MARK]
+    return dict.fromkeys(terms, min(len(terms), LARGEST_COUNT))
 
 
 _INNER = frozenset({Role.FUNCTION, Role.METHOD})

@@ -13,7 +13,7 @@ from satchel import vocabulary
 from satchel.answer.truncation import strategy_names
 from satchel.errors import UsageError
 from satchel.operations import json
-from satchel.operations.json import NO_GUIDE, hit_line, no_answer, no_items, no_walk
+from satchel.operations.json import NO_GUIDE, hit_lines, no_answer, no_items, no_walk
 from satchel.operations.operation import Answered, Operation, OperationCall, Parameter, Shape, text
 from satchel.safety import sanitize
 from satchel.search.filters import SearchStrategy
@@ -28,7 +28,7 @@ UNASKED = "what does this change concern"
 MAX_TOKENS = Parameter("max_tokens", Shape.COUNT, "Token budget, never exceeded.", least=1,
                        most=vocabulary.LARGEST_BUDGET, aliases=("maxTokens",))  # fmt: skip
 LIMIT = Parameter("limit", Shape.COUNT, "Most items.", least=1, flags=("-n", "--limit"))
-LIMIT_EACH = LIMIT._replace(meaning="Most items of each type.")
+LIMIT_EACH = LIMIT._replace(meaning="Most files or records of each type.")
 FORMAT = text("format", "Output format.", tuple(Format))
 TOKENIZER = text("tokenizer", "How tokens are counted.", TOKENIZERS)
 NOW = Parameter("now", Shape.MOMENT, "Answer as of this time: a date, or seconds since the epoch.")
@@ -175,7 +175,7 @@ def _search(call: OperationCall) -> Answered:
     hits, uncounted = counted_hits(hits, engine.opened.line_counts.of)
     envelope = json.search_envelope(request.query, hits, [*notes, *uncounted], engine.store.revision)
     why_empty = () if hits else ("nothing here matches the question",)
-    return Answered("\n".join(map(hit_line, hits)), envelope, why_empty)
+    return Answered("\n".join(hit_lines(hits)), envelope, why_empty)
 
 
 def _search_pattern(call: OperationCall) -> Answered:
@@ -245,7 +245,7 @@ CONTEXT_QUERY = Operation(
 
 SEARCH = Operation(
     "search", "Search code, docs and history",
-    "List the best places in code, docs, commits and memories: path, lines, score, no text.",
+    "List the best files with their best lines, commits and memories: places, no code.",
     (
         text("question", "What to search for.", aliases=("query",)), text("pattern", "RE2: all matching lines."),
         text("where", "Tasks in notes: due < today and priority >= high."), NAMES._replace(is_wished=False),

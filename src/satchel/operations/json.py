@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import __version__
 from satchel.codec import Field, many, maybe, record
@@ -110,9 +111,11 @@ EXPANDED = record(handles=TEXTS, **_EXPANDED)
 HIT = record(
     id=TEXT.of("chunk.id"), source=TEXT.of("chunk.kind"), title=TEXT.of("chunk.title"), relevance=NUMBER,
     score=NUMBER, location=PLACE.of(lambda hit: _place(hit.chunk.location, [(s.start, s.end) for s in hit.spans])),
+    best_line=maybe(OBJECT).of(lambda hit: hit.best_line and dict(zip(("line", "text"), hit.best_line, strict=True))),
     metadata=OBJECT.of(_hit_metadata), signals=SIGNALS,
 )  # fmt: skip
-HITS = record(query=TEXT, hits=many(HIT), **_END)
+FILE = record(path=TEXT, relevance=NUMBER, parts=many(HIT))
+HITS = record(query=TEXT, files=many(FILE), hits=many(HIT), **_END)
 STANDING = record(
     id=TEXT, source=TEXT.of("kind"), path=TEXT, rank=COUNT, of=COUNT, place=COUNT, chunks=COUNT, relevance=NUMBER,
     signals=SIGNALS, is_shown=SWITCH, shown=SPANS, reason=TEXT, detail=TEXT, budget=COUNT,
@@ -174,9 +177,12 @@ def expanded_envelope(context: Context, handles: Sequence[str]) -> Json:
 
 
 def search_envelope(query: str, hits: Sequence[Hit], failures: Sequence[Failure], revision: str) -> Json:
-    """Return the hits of a search, best first within each kind."""
+    """Return the hits of a search, best first within each kind, and the files among them with their parts."""
     meta = {"version": __version__, "revision": revision}
-    return {"query": query, "hits": many(HIT).data(hits), "failures": FAILURES.data(failures), "meta": meta}
+    return {
+        "query": query, "files": many(FILE).data(file_entries(hits)), "hits": many(HIT).data(hits),
+        "failures": FAILURES.data(failures), "meta": meta,
+    }  # fmt: skip
 
 
 def pattern_envelope(found: Matches, failures: Sequence[Failure], revision: str) -> Json:
@@ -209,16 +215,53 @@ def newer_mark(newer: str) -> str:
     return f"  (replaced by the newer {clean_field(newer)})" if newer else ""
 
 
-def hit_line(hit: Hit) -> str:
-    """`src/a.py:10-20  0.83  C.method`; a record has its id first."""
-    chunk = hit.chunk
-    location = chunk.location
-    if location is None:
-        newer = newer_mark(chunk.fields.get("replaced_by", ""))
-        return f"{clean_field(chunk.id)}  {hit.relevance:.2f}  {clean_field(chunk.title)}{newer}"
-    title = clean_field(chunk.title)
-    place = f"{clean_field(location.path)}:{location.start_line}-{location.end_line}  {hit.relevance:.2f}"
-    return place if title == location.path else f"{place}  {title}"
+LINE_CHARACTERS = 100
+"""Characters of a line of code in a list."""
+
+
+class ListedFile(NamedTuple):
+    """A file in a list of hits, with its best parts."""
+
+    path: str
+    relevance: float
+    parts: tuple[Hit, ...]
+
+
+def hit_lines(hits: Sequence[Hit]) -> Iterator[str]:
+    """Yield the lines of a list: `src/a.py  0.43` and below it `  10-20  C.method: 12 return f(x)`, or a record."""
+    for path, listed in groupby(hits, key=_path_of):
+        parts = list(listed)
+        if path:
+            yield f"{clean_field(path)}  {parts[0].relevance:.2f}"
+        yield from map(_part_line if path else _record_line, parts)
+
+
+def _path_of(hit: Hit) -> str:
+    return "" if hit.chunk.location is None else hit.chunk.location.path
+
+
+def _part_line(hit: Hit) -> str:
+    location = hit.chunk.location
+    assert location is not None
+    title = "" if hit.chunk.title == location.path else f"  {clean_field(hit.chunk.title)}"
+    text = (
+        ""
+        if hit.best_line is None
+        else f": {hit.best_line[0]} {clean_field(hit.best_line[1].strip(), LINE_CHARACTERS)}"
+    )
+    return f"  {location.start_line}-{location.end_line}{title}{text}"
+
+
+def _record_line(hit: Hit) -> str:
+    """`memory:3f2a  0.31  Deploy on Mondays`."""
+    newer = newer_mark(hit.chunk.fields.get("replaced_by", ""))
+    return f"{clean_field(hit.chunk.id)}  {hit.relevance:.2f}  {clean_field(hit.chunk.title)}{newer}"
+
+
+def file_entries(hits: Iterable[Hit]) -> list[ListedFile]:
+    """Return the files of hits that are listed file by file, each with its parts."""
+    listed = [(path, tuple(parts)) for path, parts in groupby(hits, key=_path_of) if path]
+    return [ListedFile(path, parts[0].relevance, parts) for path, parts in listed]
 
 
 def no_items(context: Context, nothing: str, spelling: Spelling) -> tuple[str, ...]:

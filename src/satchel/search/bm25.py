@@ -16,6 +16,7 @@ from satchel import lazy_numpy as np
 from satchel.search import weights
 from satchel.search.query import QueryTerm
 from satchel.store.segments import IntArray, Lexicon, Run
+from satchel.text import EXACT_MARK
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -52,8 +53,9 @@ class Occurrences(NamedTuple):
 class Scores(NamedTuple):
     """Sums over the query terms, one value a unit of the lexicon.
 
-    `title` is BM25 of the title's terms alone on chunks. `name` is the idf mass of terms in a path or defined name,
-    by document. `matched` is the absolute share (0 to 1) of the question's idf mass that a unit contains, without
+    `title` is BM25 of the title's terms alone on chunks. `name` is the idf mass of terms in a path or defined name, by
+    document; `stem` is the share (0 to 1) of the title in what a file is called, times the share of the latter that is
+    in the title. `matched` is the absolute share (0 to 1) of the question's idf mass that a unit contains, without
     guessed names; `title_mass` is the idf mass of the title.
     """
 
@@ -62,6 +64,7 @@ class Scores(NamedTuple):
     document: FloatArray
     title: FloatArray
     name: FloatArray
+    stem: FloatArray
     span_matched: FloatArray
     chunk_matched: FloatArray
     document_matched: FloatArray
@@ -102,9 +105,7 @@ class _Level:
 
     def occurrences(self, found: Sequence[tuple[int, _Part]], term_count: int) -> Occurrences:
         """Return the units that contain each term, from its parts in all segments, each with the number of the term."""
-        nothing = np.zeros((1, 0), dtype=np.uint32)
-        units = np.concatenate([part[0] for _, part in found] or nothing, dtype=np.int64)
-        frequency = np.concatenate([part[1] for _, part in found] or nothing, dtype=np.float64)
+        units, frequency = _joined_parts(found)
         terms, lengths = np.array([(term, len(part[0])) for term, part in found] or [(0, 0)], dtype=np.int64).T
         sizes = counts = np.bincount(terms, lengths, term_count)[:term_count].astype(np.int64)
         norm = self._norm[units]
@@ -116,6 +117,12 @@ class _Level:
         frequency /= norm
         rarity = np.where(counts > 0, _rarity(self._count, counts), 0.0)
         return Occurrences(units, frequency, sizes, counts, rarity, self._dead)
+
+
+def _joined_parts(found: Sequence[tuple[int, _Part]]) -> tuple[IntArray, FloatArray]:
+    nothing = np.zeros((1, 0), dtype=np.uint32)
+    units = np.concatenate([part[0] for _, part in found] or nothing, dtype=np.int64)
+    return units, np.concatenate([part[1] for _, part in found] or nothing, dtype=np.float64)
 
 
 def _summed(keys: IntArray, values: FloatArray, key_count: int) -> tuple[IntArray, FloatArray]:
@@ -143,7 +150,7 @@ def _rarity(count: int, holders: IntArray) -> FloatArray:
 
 def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -> Scores:
     """Score every unit of a lexicon for these terms. `files=False` leaves the span and document levels at 0."""
-    in_spans, in_chunks, in_documents, named = _found(lexicon, terms, files=files)
+    (in_spans, in_chunks, in_documents, named), stems = _found(lexicon, terms, files=files)
     is_absent = in_chunks.counts == 0
     rarities = np.where(is_absent, idf(lexicon.chunk_count, 0), in_chunks.idf)
     term_weights, titles = [term.weight for term in terms], [term.title_weight for term in terms]
@@ -166,6 +173,7 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
         in_documents.sum(term_weights, documents),
         in_chunks.sum(titles, chunks),
         named.masses(names, documents),
+        _stem_shares(stems, terms, documents),
         in_spans.masses(shares, spans) * share,
         in_chunks.masses(shares, chunks) * share,
         in_documents.masses(shares, documents) * share,
@@ -174,15 +182,29 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     )
 
 
+def _stem_shares(stems: _Run, terms: Sequence[QueryTerm], total: int) -> FloatArray:
+    """Return `Scores.stem`: `json reader` says all of `JsonReader.java`, two of three terms of `JsonTokenReader.java`.
+
+    In a long title each word is a small share, so what a file is called decides little there.
+    """
+    asked = np.array([0.0 if term.term.startswith(EXACT_MARK) else term.title_weight for term in terms])
+    numbers, files, sizes = stems
+    counts = asked[numbers] > 0
+    said = np.bincount(files, asked[numbers], total)
+    named = np.bincount(files, counts / sizes, total)
+    shares: FloatArray = said * named / max(float(asked.sum()), 1e-9)
+    return shares
+
+
 def chunk_scores(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> FloatArray:
     """Return `score(...).chunk` alone."""
-    found = _found(lexicon, terms, files=False)[1]
+    found = _found(lexicon, terms, files=False)[0][1]
     return found.sum([term.weight for term in terms], len(lexicon.columns.chunk_row))
 
 
 def holders(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> list[tuple[float, IntArray]]:
     """Return for each term its share (0 to 1) of the idf mass of all, and the chunks that contain it."""
-    found = _found(lexicon, terms, files=False)[1]
+    found = _found(lexicon, terms, files=False)[0][1]
     rarities = np.where(found.counts == 0, idf(lexicon.chunk_count, 0), found.idf).tolist()
     shares = [term.weight * rarity for term, rarity in zip(terms, rarities, strict=True)]
     mass = sum(shares) or 1.0
@@ -191,25 +213,32 @@ def holders(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> list[tuple[float, I
 
 
 _Parts = tuple[_Part | None, ...]
-"""The parts of a term in a segment: spans, chunks, documents, and documents that are named with it."""
+"""The parts of a term in a segment: spans, chunks, documents, documents that are named with it, and called with it."""
 
 
-def _found(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool) -> list[Occurrences]:
-    """Return the occurrences of the terms at the levels of `_Parts`, at that of chunks alone without `files`."""
+def _found(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool) -> tuple[list[Occurrences], _Run]:
+    """Return the occurrences of the terms at the levels of `_Parts`, at that of chunks alone without `files`.
+
+    The second value are the files that are called with a term, with the number of terms in their stem.
+    """
     bends = weights.K1, weights.B, weights.FILE_K1, weights.FILE_B
     levels: tuple[_Level, ...] = lexicon.derived((_Level, bends), lambda: _levels(lexicon, *bends))
     make = partial(_hold, lexicon, levels, files)
     held = lexicon.in_segments((_found, files, weights.FIELD_WEIGHTS), [term.term for term in terms], _size, make)
     every = [(number, parts) for number, row in enumerate(zip(*held, strict=True)) for parts in row if any(parts)]
-    found = ([(number, own) for number, parts in every if (own := parts[place])] for place in range(len(levels)))
-    return [level.occurrences(own, len(terms)) for level, own in zip(levels, found, strict=True)]
+    *found, called = (
+        [(number, own) for number, parts in every if (own := parts[place])] for place in range(len(levels))
+    )
+    occurrences = [level.occurrences(own, len(terms)) for level, own in zip(levels, found, strict=False)]
+    numbers = np.repeat([number for number, _ in called], [len(part[0]) for _, part in called]).astype(np.int64)
+    return occurrences, (numbers, *_joined_parts(called))
 
 
 def _levels(lexicon: Lexicon, k1: float, b: float, file_k1: float, file_b: float) -> tuple[_Level, ...]:
     spans = _Level(0, lexicon.live_span, lexicon.span_length, k1, b)
     chunks = _Level(1, lexicon.live_chunk, lexicon.chunk_length, k1, b)
     documents = _Level(2, lexicon.live_document, lexicon.document_length, file_k1, file_b)
-    return spans, chunks, documents, documents
+    return spans, chunks, documents, documents, documents
 
 
 def _hold(
@@ -261,20 +290,22 @@ def _size(parts: _Parts) -> int:
 
 
 def _spread(lexicon: Lexicon, fields: Sequence[Run], *, files: bool) -> tuple[list[_Run], ...]:
-    """Return the weighted frequencies of terms at each level by field, and the documents named with them."""
+    """Return the weighted frequencies of terms at each level by field, the documents named and called with them."""
     columns = lexicon.columns
+    *weighed, called = fields
     body, named, signed, placed = [
         (terms, units, counts.astype(np.float64) * weight)
-        for (terms, units, counts), weight in zip(fields, weights.FIELD_WEIGHTS, strict=True)
+        for (terms, units, counts), weight in zip(weighed, weights.FIELD_WEIGHTS, strict=True)
     ]
     inside = _sum_runs(body, columns.span_chunk)
     chunk = [inside, named, signed, _expand(placed, lexicon.document_first_chunk, lexicon.document_chunk_count)]
     if not files:
-        return [], chunk, [], []
+        return [], chunk, [], [], []
     in_chunks = [_expand(run, lexicon.chunk_first_span, lexicon.chunk_span_count) for run in (named, signed)]
     in_files = _expand(placed, lexicon.document_first_span, lexicon.document_span_count)
     inside, named, signed = (_sum_runs(run, columns.chunk_document) for run in (inside, named, signed))
-    return [body, *in_chunks, in_files], chunk, [inside, named, signed, placed], [named, placed]
+    stems = (*called[:2], called[2].astype(np.float64))
+    return [body, *in_chunks, in_files], chunk, [inside, named, signed, placed], [named, placed], [stems]
 
 
 def largest(values: FloatArray, count: int) -> IntArray:

@@ -97,6 +97,9 @@ def rank(
         scores, mentions = _silenced(scores, mentions, silent)
     demoted = primary.demoted
     signals = _file_signals(lexicon, scores, mentions, voted, primary.document, similar)
+    # Both are shares already: what is largest is not therefore large.
+    signals["file name"] = np.where(lexicon.live_document, scores.stem, 0.0)
+    signals["path mention"] = np.minimum(mentions.path / weights.PATH_WEIGHT, 1.0)
     file_score = np.zeros(len(lexicon.columns.document_id))
     for name, values in signals.items():
         file_score += weights.FILE_WEIGHTS[name] * values
@@ -142,7 +145,8 @@ def _silenced(
         span, chunk, document = map(np.zeros_like, (scores.span, scores.chunk, scores.document))
         scores = scores._replace(span=span, chunk=chunk, document=document)
     if SearchStrategy.NAMES in silent:
-        scores = scores._replace(title=np.zeros_like(scores.title), name=np.zeros_like(scores.name))
+        nowhere = np.zeros_like(scores.name)
+        scores = scores._replace(title=np.zeros_like(scores.title), name=nowhere, stem=nowhere)
         path, symbol, trace = map(np.zeros_like, (mentions.path, mentions.symbol, mentions.trace))
         mentions = Mentions(path, symbol, trace)
     return scores, mentions
@@ -182,8 +186,7 @@ def _file_signals(
         "top three parts": _top_three(scores.chunk, owner, total),
         "history": history_votes,
         "whole file": scores.document,
-        "name": scores.name / np.sqrt(1 + lexicon.document_chunk_count * weights.NAME_CHUNKS),
-        "path mention": mentions.path,
+        "name": scores.name,
         "symbol mention": symbol,
         "trace": trace,
     }

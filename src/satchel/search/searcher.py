@@ -162,16 +162,34 @@ def _file_hits(
     rows, documents = columns.chunk_row[owned].tolist(), columns.chunk_document[owned].tolist()
     stored = lexicon.stored(chunks_of, owned, partial(chunks_of, store))
     file_signals = _file_signals(ranking, [*dict.fromkeys(documents)])
-    file_scores, calls = ranking.file_score[documents].tolist(), ranking.calls[owned].tolist()
+    file_scores, calls = _file_scores(lexicon, ranking, best), ranking.calls[owned].tolist()
     hits = []
-    for chunk, row, document, score, called in zip(owned, rows, documents, file_scores, calls, strict=True):
+    for chunk, row, document, called in zip(owned, rows, documents, calls, strict=True):
         own, frame = members[chunk], framed.get(chunk, 0.0)
         signals = file_signals[document] + _part_signals(called, chunk, frame, similar)
         spans = tuple([ScoredSpan(starts[one], ends[one], values[one]) for one in own])
-        file_score = 1.0 + FRAME_FILE * frame if frame else score
+        file_score = 1.0 + FRAME_FILE * frame if frame else file_scores[document]
         hits.append(Hit(stored[row][1], relevances[chunk], values[own[0]], spans, signals, file_score))
     hits.sort(key=lambda hit: (-hit.score, hit.chunk.id))
     return hits
+
+
+def _file_scores(lexicon: Lexicon, ranking: rank_files.Ranking, spans: Sequence[int]) -> dict[int, float]:
+    """Return for each document of these spans how it ranks in a list of files, 1 for the best: by its best span.
+
+    A file counts twice beside its best span, once in the value of the span and once here, and its size does not.
+    """
+    owners = lexicon.span_document[spans]
+    worth = (
+        ranking.value[spans]
+        + weights.VALUE_PARTS * np.log1p(lexicon.document_chunk_count[owners])
+        + weights.VALUE_FILE * ranking.file_score[owners]
+    )
+    best = np.full(len(ranking.file_score), -np.inf)
+    np.maximum.at(best, owners, worth)
+    documents = np.unique(owners)
+    scores = np.exp(best[documents] - best[documents].max(initial=-np.inf))
+    return dict(zip(documents.tolist(), scores.tolist(), strict=True))
 
 
 def _file_signals(ranking: rank_files.Ranking, documents: Sequence[int]) -> dict[int, tuple[Signal, ...]]:

@@ -250,7 +250,7 @@ def present_names(names: Iterable[str], lexicons: Iterable[Lexicon]) -> list[str
 
 def _holders(lexicon: Lexicon, terms: Sequence[str], segments: Sequence[int]) -> list[list[npt.NDArray[np.uint32]]]:
     """Return for each of these segments the documents that have each term in a body, a name or a path."""
-    (in_body, spans, _), (in_name, chunks, _), _, (in_path, documents, _) = lexicon.runs(terms, segments)
+    (in_body, spans, _), (in_name, chunks, _), _, (in_path, documents, _), _ = lexicon.runs(terms, segments)
     owners = lexicon.span_document[spans], lexicon.columns.chunk_document[chunks], documents
     total = max(len(lexicon.live_document), 1)
     keys = np.unique(np.concatenate([in_body, in_name, in_path]) * total + np.concatenate(owners))

@@ -154,7 +154,8 @@ FILE_WEIGHTS: Annotated[Mapping[str, float], Between(0, 4)] = {
     "history": 1.0,
     "whole file": 0.5,
     "name": 0.5,
-    "path mention": 0.5,
+    "file name": 2.0,
+    "path mention": 2.0,
     "symbol mention": 0.5,
     "trace": 1.0,
     "vectors": 1.0,
@@ -165,9 +166,6 @@ words than theirs; half or twice the weights change that by a few points (benchm
 
 TOP_PARTS: Annotated[tuple[float, ...], Between(0, 2)] = (1.0, 0.5, 0.25)
 """Weights of the best chunks of a file, best first, in its signal "top three parts"."""
-
-NAME_CHUNKS: Annotated[float, Between(0, 1)] = 0.075
-"""The name signal of a file is divided by sqrt(1 + chunks * this): big files define every word."""
 
 SECONDARY_FACTOR: Annotated[float, Between(0.02, 1)] = 0.3
 """Factor of tests and examples, unless the question asks for tests. Measured: as good as leaving them out. Peripheral
@@ -182,14 +180,15 @@ compared with files on purpose: a changelog as a whole matches everything."""
 VALUE_FILE: Annotated[float, Between(0.4, 6.4)] = 1.6
 """Coefficient of the score of the file."""
 
-VALUE_FILE_RANK: Annotated[float, Between(0, 1.3)] = 0.32
+VALUE_FILE_RANK: Annotated[float, Between(0, 1.3)] = 0.15
 """Coefficient, subtracted, of the logarithm of the rank of the file."""
 
 VALUE_SPAN_RANK: Annotated[float, Between(0, 1.1)] = 0.27
 """Coefficient, subtracted, of the logarithm of the rank of the span in its file."""
 
 VALUE_PARTS: Annotated[float, Between(0, 0.8)] = 0.2
-"""Coefficient, subtracted, of the logarithm of the number of chunks of the file."""
+"""Coefficient, subtracted, of the logarithm of the number of chunks of the file: some part of a big file matches
+everything. In a list of files, which has few parts of each, it is left out (searcher.py)."""
 
 VALUE_SPAN: Annotated[float, Between(0.3, 4.8)] = 1.2
 """Coefficient of the words of the span. The others are fitted against it, which stays."""
@@ -200,7 +199,7 @@ VALUE_TITLE: Annotated[float, Between(0, 2.8)] = 0.7
 VALUE_CALLS: Annotated[float, Between(0, 1.6)] = 0.4
 """Coefficient of the support of the chunk by its callers and callees."""
 
-VALUE_COMMENT: Annotated[float, Between(0, 3.2)] = 0.8
+VALUE_COMMENT: Annotated[float, Between(0, 3.2)] = 0.5
 """Coefficient, subtracted, of the share of comments in the words of the span."""
 
 VALUE_MENTION: Annotated[float, Between(0, 2)] = 0.5
@@ -208,6 +207,15 @@ VALUE_MENTION: Annotated[float, Between(0, 2)] = 0.5
 
 VALUE_VECTORS: Annotated[float, Between(0, 4.8)] = 1.2
 """Coefficient of the similarity of meaning of the chunk."""
+
+# Questions for a reason (query.py, rank_records.py)
+
+REASON_WEIGHT: Annotated[float, Between(0, 2)] = 0.5
+"""Weight of the terms with which comments give reasons (`because`, `hack`) in a question that begins with "why"."""
+
+REASON_EXPONENT: Annotated[float, Between(0, 6)] = 2.0
+"""Power of the matched share of the question in the order of commits for such a question: the commit that has all its
+telling words comes before one that repeats a usual word."""
 
 # Commits and calls as signals (votes.py)
 
@@ -263,6 +271,12 @@ questions about other subjects, and 31 to 43 % of the issues of other projects, 
 
 WEAK_ITEMS: Annotated[int, Between(1, 20)] = 3
 """Chunks of an answer that is a weak match: the few best, not to be relied on."""
+
+LISTED_PARTS: Annotated[int, Between(1, 10)] = 3
+"""Most parts of a file in a list of hits."""
+
+LISTED_DROP: Annotated[float, Between(0, 10)] = 1.0
+"""How much less than the best part of its file a listed part may be worth, as a log value."""
 
 LEAST_LISTED: Annotated[float, Between(0, 0.1)] = 0.005
 """Least relevance of a listed hit: lower ones would be written as 0.00."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from satchel import lazy_numpy as np
 from satchel import text as words
+from satchel.store.licence import licence_lines
 from satchel.store.protocol import Store
 from satchel.store.records import SPAN_COLUMNS, Extraction, Postings
 from satchel.types import Kind, Outline, Part, Role
@@ -256,9 +257,10 @@ class _Cut:
         self.line_count = len(lines)
         self.part_count = len(outline.parts)
         self.rows = [(number, start, end, starts[end] - starts[start - 1]) for number, start, end in spans]
-        self.comments = _comments(text, starts, outline, spans)
+        licence = licence_lines(lines) if outline.comment_lines else range(0)
+        self.comments = _comments(text, starts, outline, spans, licence)
         self.pieces = [
-            *(text[starts[start - 1] : starts[end]] for _, start, end in spans),
+            *(_without(licence, text, starts, start, end) for _, start, end in spans),
             *(part.name for part in outline.parts),
             *(part.signature for part in outline.parts),
         ]
@@ -321,14 +323,22 @@ def _line_starts(lines: Sequence[str]) -> list[int]:
     return list(accumulate(map(add, map(len, lines), repeat(1)), initial=0))
 
 
+def _without(licence: range, text: str, starts: Sequence[int], start: int, end: int) -> str:
+    """Return the text of lines without those of the licence."""
+    if start >= licence.stop:
+        return text[starts[start - 1] : starts[end]]
+    before = text[starts[start - 1] : starts[min(max(licence.start, start) - 1, end)]]
+    return before + text[starts[min(licence.stop - 1, end)] : starts[end]]
+
+
 def _comments(
-    text: str, starts: Sequence[int], outline: Outline, spans: Sequence[tuple[int, int, int]]
+    text: str, starts: Sequence[int], outline: Outline, spans: Sequence[tuple[int, int, int]], licence: range
 ) -> dict[int, str]:
-    """Return the lines of comment and doc string of each span that has any."""
+    """Return the lines of comment and doc string of each span that has any, without those of the licence."""
     flags = bytearray(len(starts))  # 1 for a line of only comment or doc string
     for start, end in outline.comment_lines:
         for line in range(start, min(end + 1, len(starts))):
-            flags[line] = 1
+            flags[line] = line not in licence
     comments: dict[int, str] = {}
     for number, (_, start, end) in enumerate(spans):
         line = flags.find(1, start, end + 1)

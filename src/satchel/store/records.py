@@ -69,9 +69,9 @@ class NewDocument:
 
     `text` is redacted and cleaned; it is empty if `packed` has it compressed by zlib. `content_hash` is the keyed
     hash of the raw bytes; `size` (bytes), `mtime_ns` and `changed_ns` are the file's stamp, 0 for a record.
-    `path_terms` are the terms of the key, inherited by every part. `secondary` marks tests, docs and examples inside
-    code. `references` are relations of the whole document. `workspace` identifies the repository of a memory, empty
-    for a memory of all repositories.
+    `path_terms` are the terms of the key, inherited by every part, `stem_terms` those of what a file is called, each
+    with the number of all of them. `secondary` marks tests, docs and examples inside code. `references` are relations
+    of the whole document. `workspace` identifies the repository of a memory, empty for a memory of all repositories.
     """
 
     kind: Kind
@@ -94,6 +94,7 @@ class NewDocument:
     origin: str = ""
     packed: bytes = b""
     workspace: str = ""
+    stem_terms: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_shared(self) -> bool:

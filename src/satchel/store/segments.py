@@ -3,13 +3,14 @@
 A *segment* has the spans of the documents written in one transaction. Its columns are one blob; its postings are
 one blob per term, so that a query reads only its own terms. One posting list serves three levels: span counts add up
 to part counts and part counts to document counts; the fields that spans inherit (name, signature, path) are posted
-once, at the level they belong to.
+once, at the level they belong to. The field `stem` has the terms of what a file is called, without its folders and
+endings; in the place of a count it has the number of terms of the whole stem.
 
 Columns blob: `<4sIII` (magic, spans, chunks, documents), then native little-endian arrays in the order of
-`Columns`. Postings blob of one term: for each of the fields body, name, signature, path one byte with the width of a
-delta (0: the field is absent, else 1, 2 or 4), and where present a 32-bit count, that many deltas of unit numbers
-(the first from 0), and that many 8-bit counts. Each blob ends with the CRC-32 of its content: SQLite notices a damaged
-page only where the damage breaks its own structure.
+`Columns`. Postings blob of one term: for each of `FIELDS` one byte with the width of a delta (0: the field is
+absent, else 1, 2 or 4), and where present a 32-bit count, that many deltas of unit numbers (the first from 0), and that
+many 8-bit counts. A blob that ends before a field lacks it, as those that were written before there were stems. Each
+blob ends with the CRC-32 of its content: SQLite notices a damaged page only where the damage breaks its own structure.
 
 A *lexicon* reads all segments of one kind as one: it numbers spans, chunks and documents across them. Spans of a chunk
 are neighbours, and so are the chunks of a document. Deleted and hidden documents (commits that HEAD no longer reaches)
@@ -19,7 +20,7 @@ stay in their segment until it is merged; a lexicon marks them dead and leaves t
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
@@ -42,8 +43,8 @@ NumberArray: TypeAlias = "npt.NDArray[np.int64] | npt.NDArray[np.uint32]"
 Run = tuple[IntArray, IntArray, IntArray]
 """Number of a term (or of a stored list), unit, count: parallel columns, ascending by the first, then by unit."""
 
-FIELDS = ("body", "name", "signature", "path")
-FIELD_LEVELS = (0, 1, 1, 2)
+FIELDS = ("body", "name", "signature", "path", "stem")
+FIELD_LEVELS = (0, 1, 1, 2, 2)
 """The level that each field is posted at: spans, chunks, documents."""
 
 MAGIC = b"SSG2"
@@ -142,7 +143,8 @@ def build_segment(documents: Sequence[SegmentDocument]) -> tuple[Columns, Iterat
         number_base.append(base)
         if base == len(numbers):
             numbers += [vocabulary.setdefault(term, len(vocabulary)) for term in extraction.vocabulary]
-    paths = _path_postings(documents, vocabulary)
+    paths = _document_postings([entry.document.path_terms for entry in documents], vocabulary)
+    stems = _document_postings([entry.document.stem_terms for entry in documents], vocabulary)
     numbering = _Numbering(np.array(numbers, dtype=np.int64), np.array(number_base, dtype=np.int64))
     span_counts = _integers(extraction.span_count for extraction in extractions)
     part_counts = _integers(len(extraction.parts) for extraction in extractions)
@@ -158,7 +160,7 @@ def build_segment(documents: Sequence[SegmentDocument]) -> tuple[Columns, Iterat
         _integers(map(attrgetter("document_id"), documents)),
         _integers(entry.document.secondary for entry in documents),
     ]
-    return Columns(*arrays), encode_postings(list(vocabulary), [*posted, paths])
+    return Columns(*arrays), encode_postings(list(vocabulary), [*posted, paths, stems])
 
 
 class _Numbering(NamedTuple):
@@ -197,18 +199,18 @@ def _span_table(extractions: Sequence[Extraction]) -> IntArray:
     return np.concatenate([np.zeros((SPAN_COLUMNS, 0), dtype=np.int64), *tables], axis=1)
 
 
-def _path_postings(
-    documents: Sequence[SegmentDocument], vocabulary: dict[str, int]
+def _document_postings(
+    counted: Sequence[Mapping[str, int]], vocabulary: dict[str, int]
 ) -> tuple[IntArray, IntArray, IntArray]:
+    """Return a field that is posted for documents from its terms and their counts in each."""
     terms: list[int] = []
     counts: list[int] = []
     sizes = []
-    for entry in documents:
-        term_counts = entry.document.path_terms
+    for term_counts in counted:
         terms += [vocabulary.setdefault(term, len(vocabulary)) for term in term_counts]
         counts += term_counts.values()
         sizes.append(len(term_counts))
-    return _integers(terms), np.repeat(np.arange(len(documents)), _integers(sizes)), _integers(counts)
+    return _integers(terms), np.repeat(np.arange(len(counted)), _integers(sizes)), _integers(counts)
 
 
 def encode_postings(
@@ -253,9 +255,10 @@ def decode_many(blobs: Sequence[bytes]) -> list[Run]:
     content = np.frombuffer(joined, dtype=np.uint8)
     lengths = _integers(len(blob) - _CHECK.size for blob in blobs)
     offsets = _before(lengths)
+    ends = offsets + lengths
     fields = []
     for _ in FIELDS:
-        widths = content[offsets].astype(np.int64)
+        widths = np.where(offsets < ends, content[np.minimum(offsets, len(content) - 1)], 0).astype(np.int64)
         offsets += 1
         present = np.flatnonzero(widths)
         begins = offsets[present]
@@ -307,12 +310,13 @@ class Segment(NamedTuple):
 
 
 class TermPostings(NamedTuple):
-    """Occurrences of one term as (units, counts): body in spans, name and signature in chunks, path in documents."""
+    """Occurrences of one term as (units, counts): body in spans, name and signature in chunks, else in documents."""
 
     body: Field
     name: Field
     signature: Field
     path: Field
+    stem: Field
 
 
 _Tables = dict[Hashable, Cache[Any, Any]]

@@ -66,6 +66,7 @@ const MEANINGS = {
   "file score": "how the file ranks among all that match",
   "file rank": "each file further down counts less",
   "name": "its names match",
+  "file name": "the file is called so",
   "path mention": "the question names its path",
   "symbol mention": "the question names what it defines",
   "trace": "the stack trace leads here",
