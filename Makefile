@@ -20,7 +20,7 @@ SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 INTEGRATIONS := langchain-satchel llama-index-retrievers-satchel satchel-haystack
 INTEGRATIONS_INSTALLED := $(INTEGRATIONS:%=.venv-adapters-%/.installed)
 
-.PHONY: help demo check check-adapters format lint types base test bench fit bench-gate fuzz bundle docs site man release-check clean
+.PHONY: help demo check check-adapters format lint types base test bench fit meaning bench-gate fuzz bundle docs site man release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -84,6 +84,9 @@ bench-gate: $(INSTALLED) ## compare the speed with that of the last tag (BASE_CO
 fit: $(INSTALLED) ## choose the constants of ranking with one repository left out (SATCHEL_BENCH_REPOS, SATCHEL_BENCH_WORK)
 	$(BIN)/python benchmarks/fit.py --repos "$(SATCHEL_BENCH_REPOS)" --work "$(SATCHEL_BENCH_WORK)" --per-repo 1 \
 		--out benchmarks/results/fit.json
+
+meaning: $(INSTALLED) ## distil the table of word vectors anew (10 minutes; Debian's wordnet-base; keeps its steps in build/meaning)
+	nice $(BIN)/python -m scripts.meaning --work build/meaning
 
 bundle: $(INSTALLED) ## write satchel.mcpb, for desktop hosts that read MCP bundles, with the package in it
 	rm -rf satchel.mcpb build/bundle
