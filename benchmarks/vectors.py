@@ -28,7 +28,7 @@ import numpy.typing as npt
 from memory import data_folder, load, turns_of
 
 from satchel import Satchel, __version__
-from satchel.embed import normalised
+from satchel.embed import SENTENCE_FLOOR, normalised
 from satchel.embed.minilm import (
     HEADS,
     LAYERS,
@@ -43,7 +43,7 @@ from satchel.embed.minilm import (
     read_tensors,
     weights_folder,
 )
-from satchel.search.dense import VECTOR_FLOOR, Likeness, Meaning, scores, similar_chunks
+from satchel.search.dense import Likeness, Meaning, scores, similar_chunks
 from satchel.search.strength import WEAK_FLOOR, relevance_of
 from satchel.store import vectors as stored
 from satchel.types import Kind
@@ -217,7 +217,7 @@ def floor(turns: Rows, questions: Rows) -> dict[str, Any]:
                             lexicon = satchel.memory_store.lexicon(Kind.CONVERSATION)
                             contrasts[whose].append(float(similar_chunks(lexicon, found).contrast.max()))
                             usual.append(float(found.values.mean()))
-    needed = VECTOR_FLOOR + WEAK_FLOOR * (1 - VECTOR_FLOOR)
+    needed = SENTENCE_FLOOR + WEAK_FLOOR * (1 - SENTENCE_FLOOR)
     return {
         "floor": WEAK_FLOOR,
         "answered_with_nothing": {

@@ -281,6 +281,7 @@ class OpenRoot:
                     raise
                 self.store.settle()
                 report = self._build(progress, should_stop)
+        self.vectors.fill_if_table(should_stop)
         self._notes = report.notes
         if not (report.interrupted or self.lacks_history):  # else the next question continues
             self._refreshed = time.monotonic()
@@ -434,7 +435,8 @@ class OpenRoot:
         from satchel.answer.search import Workbench
 
         # Words in local files wait for nothing: threads of one interpreter would only add their own cost.
-        waits = self.embedder is not None or bool(self.settings.store_url)
+        embedder = self.embedder
+        waits = (embedder is not None and not embedder.is_table) or bool(self.settings.store_url)
         return Workbench(
             store,
             self.lines,
@@ -444,7 +446,7 @@ class OpenRoot:
             memory,
             self.line_counts.of,
             partial(self._changed_files, store),
-            self.embedder,
+            embedder,
             account,
             prefix,
         )

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from satchel.search.dense import VECTOR_FLOOR, Likeness
+from satchel.embed import SENTENCE_FLOOR
+from satchel.search.dense import Likeness
 from satchel.search.rank_records import VECTOR_WEIGHT
 from satchel.search.searcher import SPANS_PER_RECORD
 from satchel.search.strength import relevance_of
@@ -110,7 +111,7 @@ def test_a_model_that_finds_everything_alike_is_measured_by_its_own_mean(store: 
     hits = ask(store, Kind.MEMORY, "zebra", likeness=near).hits
     assert keys(hits)[0] == "m7"
     assert hits[0].relevance > relevance_of(0.5)
-    assert max(hit.relevance for hit in hits[1:]) < relevance_of(VECTOR_FLOOR)
+    assert max(hit.relevance for hit in hits[1:]) < relevance_of(SENTENCE_FLOOR)
 
 
 def test_no_vector_at_all_leaves_the_words(store: SqliteStore) -> None:

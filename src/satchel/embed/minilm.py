@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from satchel import lazy_numpy as np
-from satchel.embed import normalised
+from satchel.embed import SENTENCE_FLOOR, normalised
 from satchel.errors import EmbeddingError, MissingExtraError
 from satchel.system import telemetry
 from satchel.system.state_files import make_folder
@@ -166,6 +166,7 @@ class MiniLM:
     """The model, loaded when it is first used (0.4 s; 2 s more the very first time)."""
 
     id, dimension, max_tokens = f"{MODEL}@{REVISION}", DIMENSION, MAX_TOKENS
+    floor, is_table = SENTENCE_FLOOR, False
 
     def __init__(self, cache: Path, weights: str = "") -> None:
         self._cache = cache

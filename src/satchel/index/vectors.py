@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.embed import Embedder
-from satchel.embed.providers import Choice, Endpoint, choose, embedded_kinds
+from satchel.embed.providers import Choice, choose, embedded_kinds
 from satchel.errors import EmbeddingError, LockedError, MissingExtraError, StoreError
 from satchel.settings import Settings
 from satchel.store.place import StorePlace
@@ -67,7 +67,7 @@ class IndexVectors:
 
     def _stores(self) -> list[tuple[StorePlace, tuple[Kind, ...]]]:
         """Return the stores that exist with their kinds that get vectors."""
-        every = embedded_kinds(self._settings, is_local=not isinstance(self.embedder, Endpoint))
+        every = embedded_kinds(self._settings, self.embedder)
         of_index = tuple(kind for kind in every if kind not in MEMORY_KINDS)
         of_memory = tuple(kind for kind in MEMORY_KINDS if kind in every)
         stores = ((self._index(), of_index), (self._memory, of_memory))
@@ -81,6 +81,11 @@ class IndexVectors:
             deadline = time.monotonic() + QUICK_SECONDS
             self.fill(None, lambda: time.monotonic() > deadline)
             self._is_behind = time.monotonic() > deadline
+
+    def fill_if_table(self, should_stop: ShouldStop) -> None:
+        """Give the chunks of an index that has changed their vectors where a table of words makes them."""
+        if self.embedder is not None and self.embedder.is_table:
+            self.fill(None, should_stop)
 
     def fill(self, progress: Progress | None, should_stop: ShouldStop) -> VectorReport:
         """Give every chunk of the chosen kinds a vector; nothing where there is no embedder."""
@@ -114,7 +119,9 @@ class IndexVectors:
         from satchel.index.embedding import VectorCache, counts, fill
         from satchel.index.run import VectorCounts, VectorReport
 
-        cache, most_code = VectorCache(self._cache / CACHE_NAME, self._key), self._settings.embed_code_chunks
+        # A table of words makes a vector in less time than the cache needs to find it.
+        cache = None if embedder.is_table else VectorCache(self._cache / CACHE_NAME, self._key)
+        most_code = self._settings.embed_code_chunks
         made, kinds = 0, dict[Kind, tuple[int, int]]()
         failure = None
         try:
@@ -128,7 +135,8 @@ class IndexVectors:
         except (EmbeddingError, MissingExtraError, StoreError, LockedError) as error:
             failure = Failure("vectors", str(error), "the next `satchel index` makes what is missing")
         finally:
-            cache.close()
+            if cache is not None:
+                cache.close()
         return VectorReport(made, VectorCounts(kinds), failure)
 
     def start(self) -> None:

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import lazy_numpy as np
-from satchel.embed import Embedder, fingerprint
+from satchel.embed import SENTENCE_FLOOR, Embedder, fingerprint
 from satchel.errors import EmbeddingError, MissingExtraError
+from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
 from satchel.search.query import TELLING_FORMS, Query, Zone
+from satchel.store.extract import chunk_texts
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.system import telemetry
@@ -29,17 +31,20 @@ UNRELATED_PRIOR = 20
 value, as if there were so many more chunks. It is a little more than the mean of the bundled model on LoCoMo (.17,
 benchmarks/results/vectors.json), so that few chunks rather get too little relevance than too much."""
 
-VECTOR_FLOOR = 0.35
-"""Similarity above the mean, as a share of what is possible, that counts as relevance 0. Questions about other people's
-conversations stay below .43 in 99 of 100 cases: vectors alone lift 8 of 1,000 such questions above the floor of a
-context (a match of .14), and 735 of 1,000 that have an answer (benchmarks/results/vectors.json)."""
+MOST_CANDIDATES = 300
+"""Chunks of code that a table of words embeds for a question."""
 
 
 class Likeness(NamedTuple):
-    """Cosine similarity (-1 to 1) of a question to those chunks of a kind that have a vector, by row number."""
+    """Cosine similarity (-1 to 1) of a question to those chunks of a kind that have a vector, by row number.
+
+    `floor` is that of the embedder. With `of_candidates` only chunks that match by words were compared.
+    """
 
     rows: IntArray
     values: FloatArray
+    floor: float = SENTENCE_FLOOR
+    of_candidates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,8 @@ def similar_chunks(lexicon: Lexicon, likeness: Likeness) -> Similar:
     count = int(has_vector.sum())
     usual = (float(cosine[has_vector].sum()) + UNRELATED_PRIOR * UNRELATED_COSINE) / (count + UNRELATED_PRIOR)
     contrast = np.where(has_vector, (cosine - usual) / max(1 - usual, 1e-6), 0.0)
-    return Similar(cosine, contrast, np.clip((contrast - VECTOR_FLOOR) / (1 - VECTOR_FLOOR), 0.0, 1.0), count)
+    relevance = np.clip((contrast - likeness.floor) / (1 - likeness.floor), 0.0, 1.0)
+    return Similar(cosine, contrast, relevance, count)
 
 
 class Meaning:
@@ -85,7 +91,7 @@ class Meaning:
     def __init__(self, embedder: Embedder, question: str) -> None:
         self.fingerprint = fingerprint(embedder)
         self.failure: Failure | None = None
-        self._embedder = embedder
+        self.embedder = embedder
         # Most characters of a question to embed: models read a few hundred words, and a log says most at its start.
         self._question = question[:2_000]
         self._guard = threading.Lock()
@@ -95,10 +101,10 @@ class Meaning:
         """Return the vector of length 1, None where it cannot be made."""
         with self._guard:
             if self._vector is None and self.failure is None:
-                model = self._embedder.id
+                model = self.embedder.id
                 try:
                     with telemetry.span(telemetry.EMBEDDINGS, model, {telemetry.MODEL: model}):
-                        self._vector = self._embedder.embed_query(self._question)
+                        self._vector = self.embedder.embed_query(self._question)
                 except (EmbeddingError, MissingExtraError) as error:
                     self.failure = Failure("vectors", str(error), "keyword search alone answered")
             return self._vector
@@ -122,8 +128,30 @@ def scores(store: Store, kind: Kind, meaning: Meaning | None, query: Query | Non
     """
     if meaning is None or (kind is Kind.CODE and (query is None or not is_in_own_words(query))):
         return None
+    if kind is Kind.CODE and query is not None and meaning.embedder.is_table:
+        return _of_candidates(store, kind, meaning, query)
     table = store.nearness(kind, meaning.fingerprint)
     vector = meaning.vector() if len(table.rows) else None
     if vector is None:
         return None
-    return Likeness(table.rows, table.products(vector))
+    return Likeness(table.rows, table.products(vector), meaning.embedder.floor)
+
+
+def _of_candidates(store: Store, kind: Kind, meaning: Meaning, query: Query) -> Likeness | None:
+    """Return the likeness of the chunks that match best by words, embedded now.
+
+    Vectors of all chunks would make an index a tenth larger and more, and a process that answers one question would
+    read them all.
+    """
+    lexicon = store.lexicon(kind)
+    matches = bm25.score(lexicon, query.terms).chunk
+    matches = np.where(lexicon.live_chunk, matches, 0.0)
+    best = bm25.largest(matches, MOST_CANDIDATES)
+    rows = lexicon.columns.chunk_row[best[matches[best] > 0]].tolist()
+    vector = meaning.vector() if rows else None
+    if vector is None:
+        return None
+    texts = chunk_texts(store, rows, meaning.embedder.max_tokens)
+    vectors = meaning.embedder.embed_documents([entry.text for entry in texts])
+    found = np.array([entry.row for entry in texts], dtype=np.int64)
+    return Likeness(found, (vectors @ vector).astype(np.float64), meaning.embedder.floor, of_candidates=True)

@@ -163,6 +163,9 @@ def search_records(
             vectors = around.joined(vectors)[around.order.place] * around.worth
         weight = NOTE_VECTOR_WEIGHT if is_alone else VECTOR_WEIGHT
         ranked = (1 - weight) * _share(words) + weight * _share(vectors)
+        if kind in (Kind.MEMORY, Kind.EXPERIENCE):
+            weight = 0.5
+            ranked = (1 - weight) * scores.chunk_matched + weight * vectors
         signals = [_Column("words", words, 1 - weight), _Column("vectors", similar.cosine, weight)]
     is_theme = query.is_broad and kind in (Kind.MEMORY, Kind.EXPERIENCE)
     if is_theme:

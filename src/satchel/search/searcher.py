@@ -72,7 +72,10 @@ def search_kind(
     nearest = _nearest(similar)
     strength, matched = max(ranking.evidence.strength, nearest), max(ranking.evidence.spans, nearest)
     hits = tuple(_file_hits(store, lexicon, ranking, candidates, similar, strength, least_share))
-    covered, chunks = (similar.count, _embeddable(lexicon, kind)) if similar is not None else (None, 0)
+    covered, chunks = None, 0
+    if likeness is not None and similar is not None:
+        covered = similar.count
+        chunks = covered if likeness.of_candidates else _embeddable(lexicon, kind)
     return SearchResult(hits, covered, chunks, strength, matched)
 
 
