@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from satchel.embed import SENTENCE_FLOOR
-from satchel.search.dense import Likeness
-from satchel.search.rank_records import VECTOR_WEIGHT
+from satchel.search.dense import UNRELATED_COSINE, Likeness
+from satchel.search.rank_records import LESSON_VECTOR_WEIGHT
 from satchel.search.searcher import SPANS_PER_RECORD
 from satchel.search.strength import relevance_of
 from satchel.store.sqlite import SqliteStore
@@ -91,13 +91,16 @@ def test_a_similarity_that_unrelated_texts_have_too_is_no_relevance(store: Sqlit
     assert [hit.relevance for hit in ask(store, Kind.MEMORY, "zebra", likeness=near).hits] == [0.0, 0.0, 0.0]
 
 
-def test_words_and_vectors_count_by_their_weights_in_parts_of_their_largest(store: SqliteStore) -> None:
+def test_words_and_vectors_of_memories_count_by_their_weights_on_absolute_scales(store: SqliteStore) -> None:
     put(store, memory("word", "deploy now"), memory("near", "ship it"), memory("far", "deploy later, deploy twice"))
     near = likeness(store, Kind.MEMORY, {"word": 0.19, "near": 0.9, "far": 0.1})
     hits = {key: hit for hit in ask(store, Kind.MEMORY, "deploy", likeness=near).hits for key in keys([hit])}
-    best = max(signal(hit, "words") for key, hit in hits.items() if key != "near")
-    expected = {key: (1 - VECTOR_WEIGHT) * signal(hits[key], "words") / best for key in ("word", "far")}
-    expected["near"] = VECTOR_WEIGHT
+    contrast = (0.9 - (0.19 + 0.9 + 0.1 + 20 * UNRELATED_COSINE) / 23) / (1 - (1.19 + 20 * UNRELATED_COSINE) / 23)
+    expected = {
+        "word": 1 - LESSON_VECTOR_WEIGHT,
+        "far": 1 - LESSON_VECTOR_WEIGHT,
+        "near": LESSON_VECTOR_WEIGHT * contrast,
+    }
     top = max(expected.values())
     for key, hit in hits.items():
         boost = sum(row.value * row.weight for row in hit.signals if row.name == "importance")

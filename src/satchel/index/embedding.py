@@ -17,7 +17,7 @@ from satchel.embed import Embedder, fingerprint
 from satchel.errors import EmbeddingError
 from satchel.index.run import Progress, Quiet, VectorCounts
 from satchel.store.extract import ChunkText, chunk_texts
-from satchel.store.protocol import Store
+from satchel.store.protocol import VECTORS_COMPLETE, Store
 from satchel.store.records import rows
 from satchel.store.sqlite.connection import open_cache
 from satchel.store.vectors import encode
@@ -92,9 +92,6 @@ LARGE_BATCH_CHUNKS = 256
 
 PUBLISH_CHUNKS = 2_000
 """Vectors that wait for publication at most: 2 MB of a model with 384 numbers."""
-
-COMPLETE = "vectors"
-"""`meta` key: the fingerprint of the last complete set of vectors."""
 
 
 @dataclass(slots=True)
@@ -212,10 +209,10 @@ def fill(
         pending.publish(store, mark, embedder.max_tokens)
         raise
     made += pending.publish(store, mark, embedder.max_tokens)
-    if store.meta(COMPLETE) != mark:
+    if store.meta(VECTORS_COMPLETE) != mark:
         with store.write() as writer:
             writer.keep_vectors(mark)
-            writer.set_meta(COMPLETE, mark)
+            writer.set_meta(VECTORS_COMPLETE, mark)
     return made
 
 

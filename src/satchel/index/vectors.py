@@ -9,11 +9,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.embed import Embedder
+from satchel.embed import Embedder, fingerprint
 from satchel.embed.providers import Choice, choose, embedded_kinds
 from satchel.errors import EmbeddingError, LockedError, MissingExtraError, StoreError
 from satchel.settings import Settings
 from satchel.store.place import StorePlace
+from satchel.store.protocol import VECTORS_COMPLETE, Store
 from satchel.system import telemetry
 from satchel.types import Failure, Kind, ShouldStop
 from satchel.vocabulary import MEMORY_KINDS
@@ -48,7 +49,7 @@ class IndexVectors:
         self._cache, self._key = cache, key
         self._index, self._memory = index, memory
         self._choice = Choice(embedder) if embedder is not None else None
-        self._is_behind = False
+        self._is_behind = self._is_looked_at = False
         self._running = threading.Lock()
         self._thread: threading.Thread | None = None
         self._stopped, self._wake, self._rested = threading.Event(), threading.Event(), threading.Event()
@@ -82,10 +83,21 @@ class IndexVectors:
             self.fill(None, lambda: time.monotonic() > deadline)
             self._is_behind = time.monotonic() > deadline
 
-    def fill_if_table(self, should_stop: ShouldStop) -> None:
-        """Give the chunks of an index that has changed their vectors where a table of words makes them."""
-        if self.embedder is not None and self.embedder.is_table:
-            self.fill(None, should_stop)
+    def fill_from_table(self, should_stop: ShouldStop, unchanged: Store | None = None) -> None:
+        """Give all chunks their vectors if a table of words makes them.
+
+        An index that is `unchanged` is looked at once, and has them already unless they were made in another way.
+        """
+        embedder = self.embedder
+        if embedder is None or not embedder.is_table:
+            return
+        if unchanged is not None:
+            is_looked_at, self._is_looked_at = self._is_looked_at, True
+            if is_looked_at or unchanged.meta(VECTORS_COMPLETE) == fingerprint(embedder):
+                return
+        report = self.fill(None, should_stop)
+        if report.failure is not None:
+            telemetry.warning("vectors are not filled", reason=report.failure.message)
 
     def fill(self, progress: Progress | None, should_stop: ShouldStop) -> VectorReport:
         """Give every chunk of the chosen kinds a vector; nothing where there is no embedder."""

@@ -31,8 +31,9 @@ UNRELATED_PRIOR = 20
 value, as if there were so many more chunks. It is a little more than the mean of the bundled model on LoCoMo (.17,
 benchmarks/results/vectors.json), so that few chunks rather get too little relevance than too much."""
 
-MOST_CANDIDATES = 300
-"""Chunks of code that a table of words embeds for a question."""
+MOST_CANDIDATES, CANDIDATE_TOKENS = 100, 50
+"""Chunks of code that a table of words embeds for a question, and of each the first tokens (8 characters each at most):
+300 chunks of 900 characters take twice the time and find no more."""
 
 
 class Likeness(NamedTuple):
@@ -138,20 +139,21 @@ def scores(store: Store, kind: Kind, meaning: Meaning | None, query: Query | Non
 
 
 def _of_candidates(store: Store, kind: Kind, meaning: Meaning, query: Query) -> Likeness | None:
-    """Return the likeness of the chunks that match best by words, embedded now.
+    """Return the likeness of the chunks that match best by words, embedded now; tests and examples are left out.
 
     Vectors of all chunks would make an index a tenth larger and more, and a process that answers one question would
     read them all.
     """
     lexicon = store.lexicon(kind)
-    matches = bm25.score(lexicon, query.terms).chunk
-    matches = np.where(lexicon.live_chunk, matches, 0.0)
+    columns = lexicon.columns
+    is_embedded = lexicon.live_chunk & (columns.document_secondary[columns.chunk_document] == 0)
+    matches = np.where(is_embedded, bm25.score(lexicon, query.terms).chunk, 0.0)
     best = bm25.largest(matches, MOST_CANDIDATES)
-    rows = lexicon.columns.chunk_row[best[matches[best] > 0]].tolist()
+    rows = columns.chunk_row[best[matches[best] > 0]].tolist()
     vector = meaning.vector() if rows else None
     if vector is None:
         return None
-    texts = chunk_texts(store, rows, meaning.embedder.max_tokens)
+    texts = chunk_texts(store, rows, CANDIDATE_TOKENS)
     vectors = meaning.embedder.embed_documents([entry.text for entry in texts])
     found = np.array([entry.row for entry in texts], dtype=np.int64)
     return Likeness(found, (vectors @ vector).astype(np.float64), meaning.embedder.floor, of_candidates=True)

@@ -71,7 +71,7 @@ def search_kind(
     ranking, similar = _ranked(query, store, lexicon, kind, votes or Votes(query, store), likeness, silent)
     nearest = _nearest(similar)
     strength, matched = max(ranking.evidence.strength, nearest), max(ranking.evidence.spans, nearest)
-    hits = tuple(_file_hits(store, lexicon, ranking, candidates, similar, strength, least_share))
+    hits = tuple(_file_hits(store, kind, ranking, candidates, similar, strength, least_share))
     covered, chunks = None, 0
     if likeness is not None and similar is not None:
         covered = similar.count
@@ -132,13 +132,14 @@ def _lifted(result: SearchResult, strength: float) -> SearchResult:
 
 def _file_hits(
     store: Store,
-    lexicon: Lexicon,
+    kind: Kind,
     ranking: rank_files.Ranking,
     candidates: int,
     similar: Similar | None,
     strength: float,
     least_share: float,
 ) -> list[Hit]:
+    lexicon, vector_value = store.lexicon(kind), rank_files.vector_value(kind)
     columns = lexicon.columns
     finite = np.flatnonzero(np.isfinite(ranking.value))
     best: list[int] = finite[bm25.largest(ranking.value[finite], candidates)].tolist()
@@ -164,7 +165,7 @@ def _file_hits(
     hits = []
     for chunk, row, document, score, called in zip(owned, rows, documents, file_scores, calls, strict=True):
         own, frame = members[chunk], framed.get(chunk, 0.0)
-        signals = file_signals[document] + _part_signals(called, chunk, frame, similar)
+        signals = file_signals[document] + _part_signals(called, chunk, frame, similar, vector_value)
         spans = tuple([ScoredSpan(starts[one], ends[one], values[one]) for one in own])
         # Added to the score of files of a trace: they come before all other files (at most 1) and after pinned ones
         # (2).
@@ -202,13 +203,15 @@ def _peripheral_signal(ranking: rank_files.Ranking, document: int) -> list[Signa
     return [factor] if ranking.peripheral[document] else []
 
 
-def _part_signals(calls: float, chunk: int, framed: float, similar: Similar | None) -> tuple[Signal, ...]:
+def _part_signals(
+    calls: float, chunk: int, framed: float, similar: Similar | None, vector_value: float
+) -> tuple[Signal, ...]:
     """Return the signals of a chunk beside those of its file; `framed` is that of the frame that leads to it."""
     rows = [Signal("calls", round(calls, 4), rank_files.VALUE_CALLS)] if calls > 0 else []
     if framed > 0:
         rows.append(Signal(TRACE_SIGNAL, round(framed, 4), rank_files.VALUE_TRACE))
     if similar is not None and similar.cosine[chunk] > 0:
-        rows.append(Signal("likeness", round(float(similar.cosine[chunk]), 4), rank_files.VALUE_VECTORS))
+        rows.append(Signal("likeness", round(float(similar.cosine[chunk]), 4), vector_value))
     return tuple(rows)
 
 
