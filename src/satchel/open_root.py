@@ -436,8 +436,7 @@ class OpenRoot:
         from satchel.answer.search import Workbench
 
         # Words in local files wait for nothing: threads of one interpreter would only add their own cost.
-        embedder = self.embedder
-        waits = (embedder is not None and not embedder.is_table) or bool(self.settings.store_url)
+        waits = self.vectors.waits or bool(self.settings.store_url)
         return Workbench(
             store,
             self.lines,
@@ -447,7 +446,7 @@ class OpenRoot:
             memory,
             self.line_counts.of,
             partial(self._changed_files, store),
-            embedder,
+            self.embedder,
             account,
             prefix,
         )

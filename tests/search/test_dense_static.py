@@ -40,7 +40,7 @@ def satchel(root: Path) -> Iterator[Satchel]:
 
 def test_the_first_question_finds_what_is_said_in_other_words(satchel: Satchel) -> None:
     hits = satchel.search(QUESTION, types=["docs"])
-    assert [hit.chunk.title for hit in hits] == ["Clinic"]
+    assert hits[0].chunk.title == "Clinic"
     context = satchel.assemble(QUESTION, types=["docs"])
     assert context.meta["vectors"] == {"docs": "4/4"}
     assert str(context.meta["embedder"]).startswith("static-minilm@")

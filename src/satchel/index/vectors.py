@@ -66,6 +66,11 @@ class IndexVectors:
         """The embedder in force, None for words only."""
         return self.choice.embedder
 
+    @property
+    def waits(self) -> bool:
+        """Whether there is an embedder that needs milliseconds or a network."""
+        return self.embedder is not None and not self.embedder.is_table
+
     def _stores(self) -> list[tuple[StorePlace, tuple[Kind, ...]]]:
         """Return the stores that exist with their kinds that get vectors."""
         every = embedded_kinds(self._settings, self.embedder)
