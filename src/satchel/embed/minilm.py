@@ -166,6 +166,7 @@ class MiniLM:
     """The model, loaded when it is first used (0.4 s; 2 s more the very first time)."""
 
     id, dimension, max_tokens = f"{MODEL}@{REVISION}", DIMENSION, MAX_TOKENS
+    is_table = False
 
     def __init__(self, cache: Path, weights: str = "") -> None:
         self._cache = cache

@@ -17,7 +17,7 @@ from satchel.embed import Embedder, fingerprint
 from satchel.errors import EmbeddingError
 from satchel.index.run import Progress, Quiet, VectorCounts
 from satchel.store.extract import ChunkText, chunk_texts
-from satchel.store.protocol import Store
+from satchel.store.protocol import VECTORS_COMPLETE, Store
 from satchel.store.records import rows
 from satchel.store.sqlite.connection import open_cache
 from satchel.store.vectors import encode
@@ -87,11 +87,11 @@ class VectorCache:
 BATCH_CHUNKS = 8
 """Texts embedded at once: 0.1 to 0.5 s by their length, the time that Ctrl-C waits."""
 
+LARGE_BATCH_CHUNKS = 256
+"""Texts that an endpoint embeds at once, in four requests, or a table of words in 20 ms."""
+
 PUBLISH_CHUNKS = 2_000
 """Vectors that wait for publication at most: 2 MB of a model with 384 numbers."""
-
-COMPLETE = "vectors"
-"""`meta` key: the fingerprint of the last complete set of vectors."""
 
 
 @dataclass(slots=True)
@@ -173,7 +173,7 @@ def fill(
     store: Store,
     kinds: Sequence[Kind],
     embedder: Embedder,
-    cache: VectorCache,
+    cache: VectorCache | None,
     progress: Progress | None = None,
     should_stop: ShouldStop = never,
     most_code: int = MOST_CODE,
@@ -181,14 +181,15 @@ def fill(
     """Give every chunk of these kinds a vector, of code `most_code` chunks, and return the number of new ones.
 
     Vectors of another fingerprint are deleted once there is a complete set of this one. A stop takes a batch of
-    `BATCH_CHUNKS` at most. Raises EmbeddingError; earlier vectors are kept.
+    `BATCH_CHUNKS` at most. Raises EmbeddingError; earlier vectors are kept. Without a `cache` every vector is made.
     """
     progress = progress or Quiet()
     mark = fingerprint(embedder)
     missing = _missing(store, kinds, mark, most_code)
     if missing:
         progress.phase("vectors", len(missing))
-    made, start, size, pending = 0, 0, BATCH_CHUNKS, _Pending()
+    made, start, pending = 0, 0, _Pending()
+    size = LARGE_BATCH_CHUNKS if embedder.is_table else BATCH_CHUNKS
     try:
         while start < len(missing):
             rows = missing[start : start + size]
@@ -203,22 +204,24 @@ def fill(
                 made += pending.publish(store, mark, embedder.max_tokens)
             start += len(rows)
             # After the batch: a model that has to be built first is not quick before.
-            size = BATCH_CHUNKS if embedder.is_quick else 256  # texts embedded at once by an endpoint: four requests
+            size = BATCH_CHUNKS if embedder.is_quick and not embedder.is_table else LARGE_BATCH_CHUNKS
     except EmbeddingError:
         pending.publish(store, mark, embedder.max_tokens)
         raise
     made += pending.publish(store, mark, embedder.max_tokens)
-    if store.meta(COMPLETE) != mark:
+    if store.meta(VECTORS_COMPLETE) != mark:
         with store.write() as writer:
             writer.keep_vectors(mark)
-            writer.set_meta(COMPLETE, mark)
+            writer.set_meta(VECTORS_COMPLETE, mark)
     return made
 
 
 def _embedded(
-    texts: Sequence[ChunkText], embedder: Embedder, cache: VectorCache, should_stop: ShouldStop
+    texts: Sequence[ChunkText], embedder: Embedder, cache: VectorCache | None, should_stop: ShouldStop
 ) -> list[tuple[ChunkText, bytes]] | None:
     """Return each text with its encoded vector, from the cache or new. None when stopped."""
+    if cache is None:
+        return [*zip(texts, encode(embedder.embed_documents([entry.text for entry in texts])), strict=True)]
     mark = fingerprint(embedder)
     keys = {entry.text: cache.key(mark, entry.text) for entry in texts}
     stored = {

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from satchel import lazy_numpy as np
 from satchel.embed import Embedder, fingerprint
 from satchel.errors import EmbeddingError, MissingExtraError
-from satchel.search import weights
+from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
 from satchel.search.query import TELLING_FORMS, Query, Zone
+from satchel.store.extract import chunk_texts
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.system import telemetry
@@ -25,11 +26,22 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
+MOST_CANDIDATES, CANDIDATE_TOKENS = 100, 50
+"""Chunks of code that a table of words embeds for a question, and of each the first tokens (8 characters each at most):
+300 chunks of 900 characters take twice the time and find no more."""
+
+
 class Likeness(NamedTuple):
-    """Cosine similarity (-1 to 1) of a question to those chunks of a kind that have a vector, by row number."""
+    """Cosine similarity (-1 to 1) of a question to those chunks of a kind that have a vector, by row number.
+
+    A table of words (`is_table`) has a floor of its own. With `of_candidates` only chunks that match by words were
+    compared.
+    """
 
     rows: IntArray
     values: FloatArray
+    is_table: bool = False
+    of_candidates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +73,7 @@ def similar_chunks(lexicon: Lexicon, likeness: Likeness) -> Similar:
         has_vector = (embedded[place] == rows) & lexicon.live_chunk
         cosine[has_vector] = likeness.values[order][place][has_vector]
     count = int(has_vector.sum())
-    prior, floor = weights.UNRELATED_PRIOR, weights.VECTOR_FLOOR
+    prior, floor = weights.UNRELATED_PRIOR, weights.TABLE_FLOOR if likeness.is_table else weights.VECTOR_FLOOR
     usual = (float(cosine[has_vector].sum()) + prior * weights.UNRELATED_COSINE) / (count + prior)
     contrast = np.where(has_vector, (cosine - usual) / max(1 - usual, 1e-6), 0.0)
     return Similar(cosine, contrast, np.clip((contrast - floor) / (1 - floor), 0.0, 1.0), count)
@@ -76,7 +88,7 @@ class Meaning:
     def __init__(self, embedder: Embedder, question: str) -> None:
         self.fingerprint = fingerprint(embedder)
         self.failure: Failure | None = None
-        self._embedder = embedder
+        self.embedder = embedder
         # Most characters of a question to embed: models read a few hundred words, and a log says most at its start.
         self._question = question[:2_000]
         self._guard = threading.Lock()
@@ -86,10 +98,10 @@ class Meaning:
         """Return the vector of length 1, None where it cannot be made."""
         with self._guard:
             if self._vector is None and self.failure is None:
-                model = self._embedder.id
+                model = self.embedder.id
                 try:
                     with telemetry.span(telemetry.EMBEDDINGS, model, {telemetry.MODEL: model}):
-                        self._vector = self._embedder.embed_query(self._question)
+                        self._vector = self.embedder.embed_query(self._question)
                 except (EmbeddingError, MissingExtraError) as error:
                     self.failure = Failure("vectors", str(error), "keyword search alone answered")
             return self._vector
@@ -113,8 +125,31 @@ def scores(store: Store, kind: Kind, meaning: Meaning | None, query: Query | Non
     """
     if meaning is None or (kind is Kind.CODE and (query is None or not is_in_own_words(query))):
         return None
+    if kind is Kind.CODE and query is not None and meaning.embedder.is_table:
+        return _of_candidates(store, kind, meaning, query)
     table = store.nearness(kind, meaning.fingerprint)
     vector = meaning.vector() if len(table.rows) else None
     if vector is None:
         return None
-    return Likeness(table.rows, table.products(vector))
+    return Likeness(table.rows, table.products(vector), meaning.embedder.is_table)
+
+
+def _of_candidates(store: Store, kind: Kind, meaning: Meaning, query: Query) -> Likeness | None:
+    """Return the likeness of the chunks that match best by words, embedded now; tests and examples are left out.
+
+    Vectors of all chunks would make an index a tenth larger and more, and a process that answers one question would
+    read them all.
+    """
+    lexicon = store.lexicon(kind)
+    columns = lexicon.columns
+    is_embedded = lexicon.live_chunk & (columns.document_secondary[columns.chunk_document] == 0)
+    matches = np.where(is_embedded, bm25.score(lexicon, query.terms).chunk, 0.0)
+    best = bm25.largest(matches, MOST_CANDIDATES)
+    rows = columns.chunk_row[best[matches[best] > 0]].tolist()
+    vector = meaning.vector() if rows else None
+    if vector is None:
+        return None
+    texts = chunk_texts(store, rows, CANDIDATE_TOKENS)
+    vectors = meaning.embedder.embed_documents([entry.text for entry in texts])
+    found = np.array([entry.row for entry in texts], dtype=np.int64)
+    return Likeness(found, (vectors @ vector).astype(np.float64), is_table=True, of_candidates=True)

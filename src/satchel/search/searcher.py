@@ -76,8 +76,11 @@ def search_kind(
     ranking, similar = _ranked(query, store, lexicon, kind, votes or Votes(query, store), likeness, silent)
     nearest = _nearest(similar)
     strength, matched = max(ranking.evidence.strength, nearest), max(ranking.evidence.spans, nearest)
-    hits = tuple(_file_hits(store, lexicon, ranking, candidates, similar, strength, least_share))
-    covered, chunks = (similar.count, _embeddable(lexicon, kind)) if similar is not None else (None, 0)
+    hits = tuple(_file_hits(store, kind, ranking, candidates, similar, strength, least_share))
+    covered, chunks = None, 0
+    if likeness is not None and similar is not None:
+        covered = similar.count
+        chunks = covered if likeness.of_candidates else _embeddable(lexicon, kind)
     return SearchResult(hits, covered, chunks, strength, matched)
 
 
@@ -134,13 +137,14 @@ def _lifted(result: SearchResult, strength: float) -> SearchResult:
 
 def _file_hits(
     store: Store,
-    lexicon: Lexicon,
+    kind: Kind,
     ranking: rank_files.Ranking,
     candidates: int,
     similar: Similar | None,
     strength: float,
     least_share: float,
 ) -> list[Hit]:
+    lexicon, vector_value = store.lexicon(kind), rank_files.vector_value(kind)
     columns = lexicon.columns
     finite = np.flatnonzero(np.isfinite(ranking.value))
     best: list[int] = finite[bm25.largest(ranking.value[finite], candidates)].tolist()
@@ -166,7 +170,7 @@ def _file_hits(
     hits = []
     for chunk, row, document, called in zip(owned, rows, documents, calls, strict=True):
         own, frame = members[chunk], framed.get(chunk, 0.0)
-        signals = file_signals[document] + _part_signals(called, chunk, frame, similar)
+        signals = file_signals[document] + _part_signals(called, chunk, frame, similar, vector_value)
         spans = tuple([ScoredSpan(starts[one], ends[one], values[one]) for one in own])
         file_score = 1.0 + FRAME_FILE * frame if frame else file_scores[document]
         hits.append(Hit(stored[row][1], relevances[chunk], values[own[0]], spans, signals, file_score))
@@ -220,13 +224,15 @@ def _peripheral_signal(ranking: rank_files.Ranking, document: int) -> list[Signa
     return [factor] if ranking.peripheral[document] else []
 
 
-def _part_signals(calls: float, chunk: int, framed: float, similar: Similar | None) -> tuple[Signal, ...]:
+def _part_signals(
+    calls: float, chunk: int, framed: float, similar: Similar | None, vector_value: float
+) -> tuple[Signal, ...]:
     """Return the signals of a chunk beside those of its file; `framed` is that of the frame that leads to it."""
     rows = [Signal("calls", round(calls, 4), weights.VALUE_CALLS)] if calls > 0 else []
     if framed > 0:
         rows.append(Signal(TRACE_SIGNAL, round(framed, 4), VALUE_TRACE))
     if similar is not None and similar.cosine[chunk] > 0:
-        rows.append(Signal("likeness", round(float(similar.cosine[chunk]), 4), weights.VALUE_VECTORS))
+        rows.append(Signal("likeness", round(float(similar.cosine[chunk]), 4), vector_value))
     return tuple(rows)
 
 
