@@ -181,7 +181,7 @@ def _seconds(headers: Mapping[str, Any]) -> float:
 
 
 class Choice(NamedTuple):
-    """The embedder, None for words only. `failure` is set if the settings ask for one that is not available."""
+    """The embedder, None for words only. `failure` is set if the settings ask for another one that is not available."""
 
     embedder: Embedder | None
     failure: Failure | None = None
@@ -190,8 +190,8 @@ class Choice(NamedTuple):
 def choose(settings: Settings, cache: Path, environ: Mapping[str, str]) -> Choice:
     """Return the embedder of the settings. Nothing is loaded and nothing is sent.
 
-    `auto` chooses the endpoint if one is configured, else the local model if it is installed, else the static table. A
-    fault of the settings is a failure and not an error: words answer without vectors.
+    `auto` chooses the endpoint if one is configured, else a model that runs here, else the static table, also where
+    `embed.weights` names a folder that cannot be used. A fault of the settings is a failure and not an error.
     """
     provider = settings.embed_provider
     if provider == "endpoint" or (provider == "auto" and settings.embed_endpoint):
@@ -201,15 +201,34 @@ def choose(settings: Settings, cache: Path, environ: Mapping[str, str]) -> Choic
             return Choice(None, Failure("vectors", str(error), "keyword search only until then"))
     if provider == "off":
         return Choice(None)
-    if provider != "static":
-        from satchel.embed.minilm import INSTALL, MiniLM, missing_parts  # here, because not every user has it
+    local = _local(settings.embed_weights, cache) if provider != "static" else Choice(None)
+    if local.embedder is not None or provider == "minilm":
+        return local
+    return Choice(StaticTable(), local.failure if settings.embed_weights else None)
 
-        if not missing_parts(cache, settings.embed_weights):
-            return Choice(MiniLM(cache, settings.embed_weights))
-        if provider == "minilm":
-            message = "the embedding model is not installed: keyword search only"
-            return Choice(None, Failure("vectors", message, INSTALL))
-    return Choice(StaticTable())
+
+def _local(weights: str, cache: Path) -> Choice:
+    """Return the model that runs here: that of the folder `weights`, else MiniLM where it is installed or built."""
+    from satchel.embed.minilm import INSTALL, RUNTIME, MiniLM, missing_parts  # here, because not every user has it
+
+    missing = missing_parts(cache, weights)
+    if weights:
+        from satchel.embed.sentence import SentenceModel, is_model_folder
+
+        folder = Path(weights).expanduser()
+        try:
+            if is_model_folder(folder):
+                if RUNTIME in missing:
+                    raise MissingExtraError(f"the model in {weights} needs {RUNTIME}, which is not installed")
+                return Choice(SentenceModel(folder))
+        except (EmbeddingError, MissingExtraError) as error:
+            return Choice(None, Failure("vectors", str(error), "embed.weights names the folder of the model"))
+    if not missing:
+        return Choice(MiniLM(cache, weights))
+    message = "the embedding model is not installed"
+    if weights and RUNTIME not in missing:
+        message = f"embed.weights is {weights}, which has neither an ONNX model nor model.safetensors"
+    return Choice(None, Failure("vectors", message, INSTALL))
 
 
 def _endpoint(settings: Settings, environ: Mapping[str, str]) -> Embedder:
