@@ -28,3 +28,17 @@ def test_documentation_that_speaks_of_a_licence_is_shown(tmp_path: Path) -> None
     with Satchel.open(repository.root) as satchel:
         satchel.index()
         assert "free software" in satchel.assemble("licence of the shop", fill=True).text
+
+
+def test_no_question_finds_a_file_by_its_licence(tmp_path: Path) -> None:
+    licence = " * Copyright 2024 The Shop authors.\n *\n * Without warranties of any kind.\n"
+    head = f"/*\n * Waits between attempts.\n *\n{licence} */\n\n"
+    repository = TinyRepository(tmp_path / "shop")
+    repository.write({"waits.c": f"{head}int longest(void) {{ return 30; }}\n", "a.c": "int a(void) { return 1; }\n"})
+    with Satchel.open(repository.root) as satchel:
+        satchel.index()
+        found = {
+            word: [hit.chunk.title for hit in satchel.search(word, types=["code"], min_score=0)]
+            for word in ("authors", "kind", "attempts")
+        }
+    assert found == {"authors": [], "kind": [], "attempts": ["waits.c"]}

@@ -166,7 +166,7 @@ def test_a_long_doc_string_is_its_first_sentence_and_the_gap_is_named(satchel: S
 
 def test_a_memory_that_answers_does_not_hide_the_lines(satchel: Satchel) -> None:
     satchel.memories.add("a parcel is too heavy to weigh above 31.5 kg, said the depot", category="fact")
-    context = satchel.assemble(QUESTION, purpose="find")
+    context = satchel.assemble(QUESTION, purpose="find", max_tokens=8_000)
     assert {item.source for item in context.items} >= {"memory", "code"}
 
 

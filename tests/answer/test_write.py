@@ -119,7 +119,7 @@ def test_the_answer_says_why_it_stopped(satchel: Satchel) -> None:
     assert ask(satchel, question, 150, fill=True).usage.stopped == "budget"
     assert ask(satchel, question, 5_000, limit=1, fill=True).usage.stopped == "limit"
     assert ask(satchel, question, 5_000, types=["code"], fill=True).usage.stopped == ""
-    found = ask(satchel, question, 5_000, purpose="find")
+    found = ask(satchel, "close_report, pool or websocket frame", 5_000, purpose="find")
     assert found.usage.stopped == "places"
     assert "the best of the rest are named as places" in found.text
 

@@ -67,7 +67,7 @@ def test_a_shell_completes_values(words: list[str], incomplete: str, expected: s
 @pytest.mark.parametrize(
     ("arguments", "painted"),
     [
-        (["search", "backoff"], "\x1b[36mshop/client.py:"),
+        (["search", "backoff"], "\x1b[36mshop/client.py\x1b[0m"),
         (["status"], "\x1b[1mroot          \x1b[0m"),
         (["context", "backoff"], "\x1b[36m\x1b[1m### shop/client.py\x1b[0m\n"),
         (["context", "backoff"], "\x1b[33m@@"),

@@ -7,7 +7,7 @@ from satchel.cli.commands.maintain import REPORT, summary
 from satchel.cli.streams import age_text, size_text
 from satchel.index.build import IndexFreshness
 from satchel.index.run import IndexReport
-from satchel.operations.json import hit_line
+from satchel.operations.json import hit_lines
 from satchel.types import Chunk, Failure, Hit, Kind, Location
 
 
@@ -71,12 +71,17 @@ def test_freshness(fresh: IndexFreshness, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("chunk", "line"),
+    ("chunk", "lines"),
     [
-        (Chunk("code:a.py::C.m", Kind.CODE, "C.m", "", Location("a.py", 3, 9)), "a.py:3-9  0.50  C.m"),
-        (Chunk("code:a.py#L1-2", Kind.CODE, "a.py", "", Location("a.py", 1, 2)), "a.py:1-2  0.50"),
-        (Chunk("commit:abc", Kind.COMMIT, "Fix\nit\x1b", ""), "commit:abc  0.50  Fix it"),
+        (Chunk("code:a.py::C.m", Kind.CODE, "C.m", "", Location("a.py", 3, 9)), ["a.py  0.50", "  3-9  C.m: 4 x = 1"]),
+        (Chunk("code:a.py#L1-2", Kind.CODE, "a.py", "", Location("a.py", 1, 2)), ["a.py  0.50", "  1-2: 4 x = 1"]),
+        (Chunk("commit:abc", Kind.COMMIT, "Fix\nit\x1b", ""), ["commit:abc  0.50  Fix it"]),
     ],
 )
-def test_a_hit_is_one_line_that_starts_with_its_place(chunk: Chunk, line: str) -> None:
-    assert hit_line(Hit(chunk, 0.5, -1.0)) == line
+def test_a_file_is_listed_above_its_parts_with_their_best_lines(chunk: Chunk, lines: list[str]) -> None:
+    assert [*hit_lines([Hit(chunk, 0.5, -1.0, best_line=(4, "    x = 1\x1b"))])] == lines
+
+
+def test_a_file_with_several_parts_is_listed_once() -> None:
+    parts = [Chunk(f"code:a.py::{name}", Kind.CODE, name, "", Location("a.py", 1, 2)) for name in "fg"]
+    assert [*hit_lines([Hit(part, 0.5, -1.0) for part in parts])] == ["a.py  0.50", "  1-2  f", "  1-2  g"]

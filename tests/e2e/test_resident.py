@@ -97,7 +97,14 @@ class Place:
             command, input=json.dumps(event or {}).encode(), capture_output=True, cwd=root or self.root,
             env=self.environ | variables, check=False, timeout=PATIENCE_SECONDS,
         )  # fmt: skip
-        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+        # Said of a refresh that takes longer than half a second: on a busy machine, and then it says how long.
+        said = re.sub(
+            r"^(\x1b\[2m)?brought the index up to date in [\d.]+ s(\x1b\[0m)?\n",
+            "",
+            done.stderr.decode(),
+            flags=re.MULTILINE,
+        )
+        return Ran(done.returncode, done.stdout.decode(), said)
 
     def prompt(self, session: str, prompt: str = PROMPT, root: Path | None = None) -> dict[str, Any]:
         return recorded(

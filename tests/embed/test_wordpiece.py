@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.embed.minilm import VOCABULARY_FILE, weights_folder
-from satchel.embed.wordpiece import LONGEST_WORD, Rules, WordPiece, read_vocabulary, words
+from satchel.embed.wordpiece import LONGEST_WORD, WordRules, WordPiece, read_vocabulary, words
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##aff", "##able", "run", "##ning", ",", "你", "cafe", "$"]
 
@@ -32,8 +32,8 @@ def test_case_and_accents_make_no_difference_and_marks_stand_alone(pieces: WordP
 
 
 def test_case_and_accents_are_kept_where_a_model_was_trained_with_them() -> None:
-    assert [*words("Café,RUN", Rules(lower_case=False, without_accents=False))] == ["Café", ",", "RUN"]
-    assert [*words("Café", Rules(without_accents=False))] == ["café"]
+    assert [*words("Café,RUN", WordRules(lower_case=False, without_accents=False))] == ["Café", ",", "RUN"]
+    assert [*words("Café", WordRules(without_accents=False))] == ["café"]
 
 
 def test_what_cannot_be_cut_is_unknown_as_a_whole(pieces: WordPiece) -> None:

@@ -82,9 +82,9 @@ def test_a_session_is_not_sent_the_same_twice(ask: Ask) -> None:
     assert "this session has received all of it" in again.notes[0]
 
 
-def test_matches_are_listed_with_their_place_first(ask: Ask) -> None:
+def test_files_are_listed_with_their_best_parts(ask: Ask) -> None:
     answered = ask("search", question="backoff", types=["code", "commits"], limit=2)
-    assert answered.text.splitlines()[0].startswith("shop/client.py:")
+    assert answered.text.splitlines()[0].startswith("shop/client.py  0.")
     assert ask("search", question="zebra").notes == ("nothing here matches the question",)
 
 

@@ -26,6 +26,8 @@ from satchel.sources.roles import SECONDARY, file_role, is_secondary
         "testify/suite.go",
         "specification/a.py",
         "src/main/java/com/a/Latest.java",
+        "com/example/shop/Sender.kt",
+        "org/sample/Sender.java",
         "benchmarking.py",
         "a.py",
         "README.md",
@@ -83,5 +85,6 @@ def test_what_supports_the_sources(path: str, role: str) -> None:
 
 
 def test_the_outermost_folder_decides() -> None:
-    assert file_role("docs/examples/test_a.py") == "doc"
+    assert file_role("docs/examples/a.py") == "doc"
+    assert file_role("com/example/shop/SenderTest.kt") == "test"
     assert file_role("tests/fixtures/a.py") == "test"

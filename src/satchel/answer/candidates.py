@@ -24,6 +24,7 @@ from satchel.answer.truncation import (
     shortenings,
 )
 from satchel.search.chunks import ITEM_KEY
+from satchel.store.extract import COMMENT_LINE, licence_lines
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
 
 SHRINK_SHARES = (0.9, 0.6, 0.35)
@@ -40,10 +41,6 @@ _TRAILER = re.compile(
     re.IGNORECASE,
 )
 """Trailers of a commit message: who signed, who reviewed, which number."""
-
-_COMMENT_LINE = re.compile(r"\s*(?:$|//|#(?!!?\[)|/?\*|--|;|<!--|%)")
-_LICENCE = re.compile(r"copyright|licen[cs]e|spdx", re.IGNORECASE)
-"""A line of the comment at the top of a file, and words that mark it as a licence."""
 
 _FRAME_LINE = re.compile(r"package\b|\s*(?:$|if\b.*TYPE_CHECKING\b|['\"]use |[)}]$)")
 """A line that says nothing without the imports beside it."""
@@ -165,7 +162,7 @@ def file_candidates(
     assert location is not None
     end = min(location.end_line, len(lines.lines))
     has_licence = location.start_line == 1 and hit.chunk.kind is Kind.CODE
-    start = min(licence_end(lines) + 1, end) if has_licence else location.start_line
+    start = min(max(licence_lines(lines.lines).stop, 1), end) if has_licence else location.start_line
     whole, characters = trimmed(lines, start, end)
     size = characters / CHARACTERS_PER_TOKEN
     if shortener is not None or (size <= whole_item_tokens and not hit.partial):
@@ -251,12 +248,6 @@ def _cut_line(
     return [Step(Detail.SPAN, remarks=(OmissionRemark(place, place, passage),))] if passage else []
 
 
-def licence_end(lines: Lines) -> int:
-    """Return the last line of the licence comment at the top of a file, 0 if there is none."""
-    end = next((number for number, line in enumerate(lines.lines) if not _COMMENT_LINE.match(line)), len(lines.lines))
-    return end if any(_LICENCE.search(line) for line in lines.lines[:end]) else 0
-
-
 def _is_sliver(
     chunk: Chunk, lines: Lines, shown: Range, size: float, terms: AbstractSet[str], *, is_whole: bool = False
 ) -> bool:
@@ -283,7 +274,7 @@ def _imports_only(chunk: Chunk, lines: Lines, shown: Range, terms: AbstractSet[s
     imported = {line for *_, start, end in chunk.fields.get("imports", ()) for line in range(start, end + 1)}
     rows = [lines.lines[line - 1] for line in range(shown[0], shown[1] + 1) if line not in imported]
     rest = [row for row in rows if not _FRAME_LINE.match(row)]
-    is_frame = bool(imported) and all(map(_COMMENT_LINE.match, rest))
+    is_frame = bool(imported) and all(map(COMMENT_LINE.match, rest))
     return is_frame and terms.isdisjoint(words.count_terms(words.words("\n".join(rest))))
 
 

@@ -472,17 +472,30 @@ def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float 
 def by_file(hits: Sequence[Hit], limit: int) -> list[Hit]:
     """Return the best parts of the best files: file by file, the best first, and so the parts of each.
 
-    `limit` counts files. The relevances of hits keep their places: the first hit has the largest.
+    `limit` counts files; those of a pasted trace come first, in the order of its frames. The relevances of files
+    keep their places, so the first has the largest; a part has at most that of its file.
     """
-    framed = [hit for hit in hits if hit.file_score > 1.0]  # of a pasted trace: in the order of its frames
     files: dict[int, list[Hit]] = {}
     for hit in hits:
-        if hit.file_score <= 1.0:
-            files.setdefault(hit.chunk.document, []).append(hit)
-    best = sorted(files, key=lambda document: -files[document][0].file_score)[:limit]
-    listed = [*framed[:limit], *(hit for document in best for hit in files[document][: search_weights.LISTED_PARTS])]
-    relevances = sorted((hit.relevance for hit in listed), reverse=True)
-    return [hit._replace(relevance=relevance) for hit, relevance in zip(listed, relevances, strict=True)]
+        files.setdefault(hit.chunk.document, []).append(hit)
+    best = sorted(files.values(), key=lambda parts: -min(parts[0].file_score, 1.0) - _is_framed(parts[0]))[:limit]
+    relevances = sorted((parts[0].relevance for parts in best), reverse=True)
+    return [
+        hit._replace(relevance=relevance if hit is parts[0] else min(hit.relevance, relevance))
+        for parts, relevance in zip(best, relevances, strict=True)
+        for hit in _listed_parts(parts)
+    ]
+
+
+def _is_framed(hit: Hit) -> bool:
+    return hit.file_score > 1.0
+
+
+def _listed_parts(parts: Sequence[Hit]) -> list[Hit]:
+    """Return the parts of a file that are listed: frames of a trace, and a few that are nearly as good."""
+    least = parts[0].score - search_weights.LISTED_DROP
+    others = [part for part in parts if not _is_framed(part) and part.score >= least]
+    return [*filter(_is_framed, parts), *others[: search_weights.LISTED_PARTS]]
 
 
 def section_floor(row: Gathered, min_score: float | None, strength: float) -> float | None:

@@ -254,9 +254,14 @@ class AnswerService:
 
 
 def best_each(hits: Iterable[Hit], limit: int) -> list[Hit]:
-    """Return the `limit` most relevant hits of each kind, kind by kind."""
-    ranked = sorted(hits, key=lambda hit: -hit.relevance)
-    return [hit for kind in CONTEXT_TYPES.values() for hit in [one for one in ranked if one.chunk.kind is kind][:limit]]
+    """Return the `limit` most relevant records or files of each kind, kind by kind; those of a file stay together."""
+    entries: dict[tuple[Kind, str], list[Hit]] = {}
+    for hit in hits:
+        name = hit.chunk.id if hit.chunk.location is None else hit.chunk.location.path
+        entries.setdefault((hit.chunk.kind, name), []).append(hit)
+    ranked = sorted(entries.items(), key=lambda entry: -entry[1][0].relevance)
+    of_kinds = ([own for (kind, _), own in ranked if kind is wanted][:limit] for wanted in CONTEXT_TYPES.values())
+    return [hit for of_kind in of_kinds for own in of_kind for hit in own]
 
 
 def strong_first(hits: Sequence[Hit]) -> list[Hit]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel import lazy_numpy as np
 from satchel.embed import normalised
-from satchel.embed.wordpiece import Rules, WordPiece, read_vocabulary
+from satchel.embed.wordpiece import WordRules, WordPiece, read_vocabulary
 from satchel.errors import EmbeddingError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def is_model_folder(folder: Path) -> bool:
     return bool(_models(folder))
 
 
-class Step(NamedTuple):
+class ModelStep(NamedTuple):
     """One step after the model: Pooling, Dense or Normalize, with its folder."""
 
     kind: str
@@ -190,24 +190,24 @@ def _model_file(folder: Path) -> Path:
     raise EmbeddingError(f"{folder} has several ONNX models ({listed}): name the one to use {MODELS[0]}")
 
 
-def _steps(folder: Path) -> tuple[str, tuple[Step, ...]]:
+def _steps(folder: Path) -> tuple[str, tuple[ModelStep, ...]]:
     """Return the folder of the transformer below this one (mostly none), and the steps after it."""
     if not (folder / MODULES).is_file():
         if not (folder / POOLING / "config.json").is_file():
             missing = f"neither {MODULES} nor {POOLING}/config.json"
             raise EmbeddingError(f"{folder} has {missing}: nothing says how vectors of tokens become that of a text")
-        return "", (Step("Pooling", folder / POOLING),)
+        return "", (ModelStep("Pooling", folder / POOLING),)
     try:
         modules = [(row["type"].rpartition(".")[2], row["path"]) for row in _read(folder / MODULES)]
     except (KeyError, TypeError) as error:
         raise EmbeddingError(f"{folder / MODULES} is not a list of modules with a type and a path") from error
-    steps = [Step(kind, folder / path) for kind, path in modules if kind not in ("Transformer", "Dropout")]
+    steps = [ModelStep(kind, folder / path) for kind, path in modules if kind not in ("Transformer", "Dropout")]
     if strange := [step.kind for step in steps if step.kind not in ("Pooling", "Dense", "Normalize")]:
         raise EmbeddingError(f"{folder / MODULES} has a step {strange[0]!r}, which is not supported")
     return next((path for kind, path in modules if kind == "Transformer"), ""), tuple(steps)
 
 
-def _pooled(steps: Sequence[Step], folder: Path) -> tuple[tuple[str, ...], int]:
+def _pooled(steps: Sequence[ModelStep], folder: Path) -> tuple[tuple[str, ...], int]:
     """Return the names of the poolings, and the length of the finished vector."""
     poolings = [step for step in steps if step.kind == "Pooling"]
     if len(poolings) != 1:
@@ -267,7 +267,7 @@ def _dense(folder: Path) -> Callable[[Vectors], Vectors]:
 def _tokenizer(path: Path, settings: Mapping[str, Any], most: int) -> Tokenizer:
     lower_case = settings.get("do_lower_case", True)
     strips = settings.get("strip_accents")
-    rules: Rules | None = Rules(lower_case, lower_case if strips is None else strips)
+    rules: WordRules | None = WordRules(lower_case, lower_case if strips is None else strips)
     if path.name == "vocab.txt":
         vocabulary = read_vocabulary(path)
     else:
@@ -281,7 +281,7 @@ def _tokenizer(path: Path, settings: Mapping[str, Any], most: int) -> Tokenizer:
         raise EmbeddingError(f"{path} has no mark {error}") from error
 
 
-def _rules(table: Mapping[str, Any]) -> Rules | None:
+def _rules(table: Mapping[str, Any]) -> WordRules | None:
     """Return the rules of a `tokenizer.json` that cuts words as BERT does, None for any other."""
     model, cleaner, after = table["model"], table.get("normalizer") or {}, table.get("post_processor") or {}
     cutter = table.get("pre_tokenizer") or {}
@@ -298,7 +298,7 @@ def _rules(table: Mapping[str, Any]) -> Rules | None:
     else:
         return None
     lower_case, strips = cleaner["lowercase"], cleaner.get("strip_accents")
-    return Rules(lower_case, lower_case if strips is None else strips, (first, last, model["unk_token"]))
+    return WordRules(lower_case, lower_case if strips is None else strips, (first, last, model["unk_token"]))
 
 
 def _other_tokenizer(path: Path, kind: str, most: int) -> Tokenizer:

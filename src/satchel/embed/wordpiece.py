@@ -18,7 +18,7 @@ _CJK = (
 """Ranges whose characters are words of their own."""
 
 
-class Rules(NamedTuple):
+class WordRules(NamedTuple):
     """How a model reads words: in lower case, without accents, and its marks for begin, end and unknown words."""
 
     lower_case: bool = True
@@ -26,7 +26,7 @@ class Rules(NamedTuple):
     marks: tuple[str, str, str] = ("[CLS]", "[SEP]", "[UNK]")
 
 
-RULES = Rules()
+RULES = WordRules()
 
 
 def read_vocabulary(path: Path) -> dict[str, int]:
@@ -37,7 +37,7 @@ def read_vocabulary(path: Path) -> dict[str, int]:
 class WordPiece:
     """The WordPiece tokenizer with a vocabulary. KeyError for one without the marks."""
 
-    def __init__(self, vocabulary: Mapping[str, int], rules: Rules = RULES) -> None:
+    def __init__(self, vocabulary: Mapping[str, int], rules: WordRules = RULES) -> None:
         self._ids, self._rules = vocabulary, rules
         self._first, self._last, self._unknown = (vocabulary[mark] for mark in rules.marks)
         self._pieces = lru_cache(maxsize=20_000)(self._cut)
@@ -71,7 +71,7 @@ class WordPiece:
         return tuple(pieces)
 
 
-def words(text: str, rules: Rules = RULES) -> Iterator[str]:
+def words(text: str, rules: WordRules = RULES) -> Iterator[str]:
     """Yield the words of a text; each punctuation mark and each Chinese character is one."""
     for chunk in _spaced(text, rules).split():
         start = 0
@@ -85,7 +85,7 @@ def words(text: str, rules: Rules = RULES) -> Iterator[str]:
             yield chunk[start:]
 
 
-def _spaced(text: str, rules: Rules) -> str:
+def _spaced(text: str, rules: WordRules) -> str:
     if text.isascii():
         shown = "".join(c if c.isprintable() else " " if c in "\t\n\r" else "" for c in text)
         return shown.lower() if rules.lower_case else shown

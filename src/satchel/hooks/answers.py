@@ -28,7 +28,6 @@ from satchel.types import Context, Kind
 from satchel.vocabulary import CLIENT_SESSION, FIND
 
 if TYPE_CHECKING:
-    from satchel.answer.request import AssembleRequest
     from satchel.engine import Satchel
 
 LEAST_STRENGTH = 0.001
@@ -140,7 +139,7 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     return injected(hook, "relevant to the prompt", [(request, context)])
 
 
-def about_prompt(engine: Satchel, prompt: str, **options: Any) -> tuple[AssembleRequest, Context, float]:
+def about_prompt(engine: Satchel, prompt: str, **options: Any) -> tuple[Any, Context, float]:
     """Return the request for a prompt (with options of `Satchel.request`), its context and its certainty, 0 to 1."""
     request = engine.request(without_mentions(prompt)[:PROMPT_CHARACTERS], purpose=FIND, **options)
     context = engine.answers.unrecorded(request)

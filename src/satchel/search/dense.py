@@ -16,7 +16,6 @@ from satchel.errors import EmbeddingError, MissingExtraError
 from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
 from satchel.search.query import TELLING_FORMS, Query, Zone
-from satchel.store.extract import chunk_texts
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.system import telemetry
@@ -140,6 +139,8 @@ def _of_candidates(store: Store, kind: Kind, meaning: Meaning, query: Query) -> 
     Vectors of all chunks would make an index a tenth larger and more, and a process that answers one question would
     read them all.
     """
+    from satchel.store.extract import chunk_texts  # here, because without the table no question needs it
+
     lexicon = store.lexicon(kind)
     columns = lexicon.columns
     is_embedded = lexicon.live_chunk & (columns.document_secondary[columns.chunk_document] == 0)

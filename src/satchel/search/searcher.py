@@ -37,7 +37,10 @@ CANDIDATE_SPANS = 400
 __all__ = ["SearchResult", "balanced", "chunk_of", "search_kind"]
 
 TRACE_SIGNAL = "trace"
-"""The signal of a chunk that a frame of a pasted trace leads to; its file has "traced file"."""
+"""The signal of a chunk that a frame of a pasted trace leads to."""
+
+SHOWN_AS = {TRACE_SIGNAL: "traced file", "vectors of code": "vectors"}
+"""Signal of a file -> its name where it is shown."""
 
 
 def search_kind(
@@ -200,7 +203,7 @@ def _file_signals(ranking: rank_files.Ranking, documents: Sequence[int]) -> dict
     """Return the signals of these files, shared by all hits of a file."""
     rows: list[list[Signal]] = [[] for _ in documents]
     for name, column in ranking.file_signals.items():
-        shown, weight = "traced file" if name == TRACE_SIGNAL else name, weights.FILE_WEIGHTS[name]
+        shown, weight = SHOWN_AS.get(name, name), weights.FILE_WEIGHTS[name]
         for row, value in zip(rows, column[documents].tolist(), strict=True):
             if value > 0:
                 row.append(Signal(shown, round(value, 4), weight))

@@ -271,6 +271,9 @@ WEAK_ITEMS: Annotated[int, Between(1, 20)] = 3
 LISTED_PARTS: Annotated[int, Between(1, 10)] = 3
 """Most parts of a file in a list of hits."""
 
+LISTED_DROP: Annotated[float, Between(0, 10)] = 1.0
+"""How much less than the best part of its file a listed part may be worth, as a log value."""
+
 LEAST_LISTED: Annotated[float, Between(0, 0.1)] = 0.005
 """Least relevance of a listed hit: lower ones would be written as 0.00."""
 

@@ -14,7 +14,9 @@ _FOLDERS = {name: heading[:-5] for heading, names in _NAMES.items() if heading.e
 _TEST_FOLDER = pattern(r"[^/]+[_-]tests?|tests?[_-][^/]+")
 """`integration_tests`, `runtime-tests`, `test-shrinker`."""
 
-_FILES = [(pattern("|".join(_NAMES[f"{role} code"])), role) for role in ("test", "generated")]
+_TEST_FILE, _GENERATED_FILE = (pattern("|".join(_NAMES[f"{role} code"])) for role in ("test", "generated"))
+_DOMAINS = frozenset({"com", "dev", "io", "net", "org"})
+"""Folders below which `example` is a part of a name that is written backwards: `com/example/shop`."""
 _CAMEL_TEST = pattern(r"[^/]*[a-z0-9](?:Tests?|TestCase|IT|Spec)\.(?:java|kt|scala|groovy|cs|swift|php)")
 
 SECONDARY = frozenset(_FOLDERS.values())
@@ -25,24 +27,24 @@ def file_role(path: str) -> str:
     """`source`, or one of `SECONDARY`. `path` is relative to the root, with forward slashes.
 
     `src/_pytest/` and `src/flask/testing.py` are sources, `testing/` at the top is tests, and so is
-    `src/test/java/`: names that also stand for something a library ships count only outside a package.
+    `src/test/java/`: names that also stand for something a library ships count only outside a package. A file that is
+    called a test is one in any folder.
     """
     *folders, name = path.split("/")
+    if _CAMEL_TEST.fullmatch(name) or _TEST_FILE.fullmatch(name.lower()):
+        return "test"
     for position, folder in enumerate(folders):
         role = "test" if _TEST_FOLDER.fullmatch(folder.lower()) else _FOLDERS.get(folder.lower())
         if role is not None and not _is_shipped(folders, position):
             return role
-    if _CAMEL_TEST.fullmatch(name):
-        return "test"
-    for form, role in _FILES:
-        if form.fullmatch(name.lower()):
-            return role
-    return "source"
+    return "generated" if _GENERATED_FILE.fullmatch(name.lower()) else "source"
 
 
 def _is_shipped(folders: list[str], position: int) -> bool:
     """Return whether a folder is part of a package: `src/x/testing`, but not `testing`, `src/test` or `src/x/tests`."""
     name = folders[position].lower()
+    if position and folders[position - 1] in _DOMAINS and _FOLDERS.get(name) == "example":
+        return True
     if name not in _NAMES["shipped"] and not name.startswith(("test-", "test_")):
         return False
     return any(folder.lower() in {"src", "lib"} for folder in folders[:position])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from array import array
 from collections.abc import Sequence
-from itertools import accumulate, chain, islice, pairwise, repeat
+from itertools import accumulate, chain, groupby, islice, pairwise, repeat
 from operator import add
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -25,6 +26,31 @@ SHORTEST_CUT = 10
 """A cut is never made before this many lines, so that spans stay worth their header."""
 
 _NEVER = 10_000
+
+COMMENT_LINE = re.compile(r"\s*(?:$|//|#(?!!?\[)|/?\*|--|;|<!--|%)")
+"""A line of the comment at the top of a file, or a blank one."""
+
+_LICENCE = re.compile(r"copyright|licen[cs]e|spdx|warrant(?:y|ies)\b|redistribut", re.IGNORECASE)
+"""Words that mark a paragraph of that comment as one of a licence."""
+
+
+def licence_lines(lines: Sequence[str]) -> range:
+    """Return the numbers of the lines of the licence in the comment at the top of a file of code; empty without one.
+
+    They reach from the first paragraph that speaks of it to the last: what else the comment says is about the file.
+    """
+    is_inside, end = False, 0
+    for line in lines:
+        if not is_inside and not COMMENT_LINE.match(line):
+            break
+        is_inside = (is_inside or "/*" in line) and "*/" not in line
+        end += 1
+    first, last = 0, 0
+    for has_words, numbers in groupby(range(1, end + 1), lambda number: bool(re.search(r"\w", lines[number - 1]))):
+        paragraph = [*numbers]
+        if has_words and any(_LICENCE.search(lines[number - 1]) for number in paragraph):
+            first, last = first or paragraph[0], paragraph[-1]
+    return range(first, last + 1) if first else range(0)
 
 
 def cut_spans(lines: Sequence[str], start: int, end: int) -> list[tuple[int, int]]:
@@ -256,9 +282,10 @@ class _Cut:
         self.line_count = len(lines)
         self.part_count = len(outline.parts)
         self.rows = [(number, start, end, starts[end] - starts[start - 1]) for number, start, end in spans]
-        self.comments = _comments(text, starts, outline, spans)
+        licence = licence_lines(lines) if outline.comment_lines else range(0)
+        self.comments = _comments(text, starts, outline, spans, licence)
         self.pieces = [
-            *(text[starts[start - 1] : starts[end]] for _, start, end in spans),
+            *(_without(licence, text, starts, start, end) for _, start, end in spans),
             *(part.name for part in outline.parts),
             *(part.signature for part in outline.parts),
         ]
@@ -321,14 +348,22 @@ def _line_starts(lines: Sequence[str]) -> list[int]:
     return list(accumulate(map(add, map(len, lines), repeat(1)), initial=0))
 
 
+def _without(licence: range, text: str, starts: Sequence[int], start: int, end: int) -> str:
+    """Return the text of lines without those of the licence."""
+    if start >= licence.stop:
+        return text[starts[start - 1] : starts[end]]
+    before = text[starts[start - 1] : starts[min(max(licence.start, start) - 1, end)]]
+    return before + text[starts[min(licence.stop - 1, end)] : starts[end]]
+
+
 def _comments(
-    text: str, starts: Sequence[int], outline: Outline, spans: Sequence[tuple[int, int, int]]
+    text: str, starts: Sequence[int], outline: Outline, spans: Sequence[tuple[int, int, int]], licence: range
 ) -> dict[int, str]:
-    """Return the lines of comment and doc string of each span that has any."""
+    """Return the lines of comment and doc string of each span that has any, without those of the licence."""
     flags = bytearray(len(starts))  # 1 for a line of only comment or doc string
     for start, end in outline.comment_lines:
         for line in range(start, min(end + 1, len(starts))):
-            flags[line] = 1
+            flags[line] = line not in licence
     comments: dict[int, str] = {}
     for number, (_, start, end) in enumerate(spans):
         line = flags.find(1, start, end + 1)

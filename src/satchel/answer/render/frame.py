@@ -66,13 +66,14 @@ _REASONS: Mapping[str, str] = {
     "path mention": "path named",
     "symbol mention": "names it",
     "name": "name",
+    "file name": "file name",
     "calls": "calls",
     "history": "history",
     "likeness": "meaning",
 }
 """Signal -> its name in the list; the most telling first."""
 
-_GRADUAL = frozenset({"name", "calls", "history", "likeness"})
+_GRADUAL = frozenset({"name", "file name", "calls", "history", "likeness"})
 """Signals that are a reason only if they are strong (`weights.REASON_FLOOR`)."""
 
 _USUAL_REASON = "words"

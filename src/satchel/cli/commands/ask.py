@@ -74,6 +74,7 @@ REASONS: Mapping[str, str] = {
     "top three parts": "several places match",
     "whole file": "the file as a whole matches",
     "name": "its names match",
+    "file name": "the file is called so",
     "path mention": "the question names its path",
     "symbol mention": "the question names what it defines",
     "trace": "the stack trace leads here",
