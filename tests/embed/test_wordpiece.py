@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.embed.minilm import VOCABULARY_FILE, weights_folder
-from satchel.embed.wordpiece import LONGEST_WORD, WordRules, WordPiece, read_vocabulary, words
+from satchel.embed.wordpiece import LONGEST_WORD, WordPiece, WordRules, read_vocabulary, words
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##aff", "##able", "run", "##ning", ",", "你", "cafe", "$"]
 

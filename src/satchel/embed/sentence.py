@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel import lazy_numpy as np
 from satchel.embed import normalised
-from satchel.embed.wordpiece import WordRules, WordPiece, read_vocabulary
+from satchel.embed.wordpiece import WordPiece, WordRules, read_vocabulary
 from satchel.errors import EmbeddingError, MissingExtraError
 
 if TYPE_CHECKING:
