@@ -49,13 +49,14 @@ class Similar:
 
     `cosine` is -1 to 1; `contrast` is the excess over the mean for this question, as a share of what is possible
     (negative below the mean); `relevance` is 0 to 1, on the scale of the matched share of a question's words. `count`
-    live chunks have a vector.
+    live chunks have a vector, `of_table` says that the static table made them.
     """
 
     cosine: FloatArray
     contrast: FloatArray
     relevance: FloatArray
     count: int
+    of_table: bool
 
 
 def similar_chunks(lexicon: Lexicon, likeness: Likeness) -> Similar:
@@ -75,7 +76,7 @@ def similar_chunks(lexicon: Lexicon, likeness: Likeness) -> Similar:
     prior, floor = weights.UNRELATED_PRIOR, weights.TABLE_FLOOR if likeness.is_table else weights.VECTOR_FLOOR
     usual = (float(cosine[has_vector].sum()) + prior * weights.UNRELATED_COSINE) / (count + prior)
     contrast = np.where(has_vector, (cosine - usual) / max(1 - usual, 1e-6), 0.0)
-    return Similar(cosine, contrast, np.clip((contrast - floor) / (1 - floor), 0.0, 1.0), count)
+    return Similar(cosine, contrast, np.clip((contrast - floor) / (1 - floor), 0.0, 1.0), count, likeness.is_table)
 
 
 class Meaning:

@@ -82,10 +82,13 @@ def rank(
     votes: Votes,
     silent: AbstractSet[SearchStrategy] = frozenset(),
     similar: FloatArray | None = None,
+    *,
+    of_table: bool = False,
 ) -> Ranking:
     """Score all files and spans of the lexicon of one kind of files; `silent` strategies take no part.
 
-    `similar` is the similarity of meaning of each chunk to the question (0 for none), on any scale.
+    `similar` is the similarity of meaning of each chunk to the question (0 for none), on any scale, `of_table` whether
+    it is that of the static table.
     """
     scores = bm25.score(lexicon, query.terms)
     mentions = look_up(query, store, lexicon)
@@ -103,8 +106,9 @@ def rank(
     if similar is not None:
         nearest = _best_of_each(similar, lexicon.document_first_chunk, lexicon.document_chunk_count)
         nearest = np.where(lexicon.live_document, nearest, 0.0)
-        name = "vectors of code" if kind is Kind.CODE else "vectors"
-        signals[name] = _scaled(nearest, primary.document, slice(None))
+        signals["table on code" if of_table and kind is Kind.CODE else "vectors"] = _scaled(
+            nearest, primary.document, slice(None)
+        )
     file_score = np.zeros(len(lexicon.columns.document_id))
     for name, values in signals.items():
         file_score += weights.FILE_WEIGHTS[name] * values
@@ -121,7 +125,7 @@ def rank(
     value[spans] = _span_values(spans, lexicon, scores, file_score, file_rank, support, mentions, primary)
     if similar is not None:
         nearness = _scaled(similar, primary.chunk, lexicon.columns.span_chunk[spans])
-        meant = value[spans] + vector_value(kind) * nearness
+        meant = value[spans] + vector_value(kind, of_table=of_table) * nearness
         value[spans] = _in_order_of(meant, value[spans]) if kind is Kind.CODE else meant
     best = float(value[spans].max(initial=-np.inf))
     named = mentions.symbol[lexicon.columns.span_chunk[spans]] >= weights.NAMED_TEST
@@ -131,9 +135,9 @@ def rank(
     return Ranking(scores, file_score, signals, file_rank, value, support, mentions, peripheral, evidence, best)
 
 
-def vector_value(kind: Kind) -> float:
+def vector_value(kind: Kind, *, of_table: bool) -> float:
     """Return the coefficient of similarity in the log value of a span."""
-    return weights.VALUE_VECTORS_OF_CODE if kind is Kind.CODE else weights.VALUE_VECTORS
+    return weights.VALUE_TABLE_ON_CODE if of_table and kind is Kind.CODE else weights.VALUE_VECTORS
 
 
 def shares(ranking: Ranking, lexicon: Lexicon, spans: Sequence[int]) -> FloatArray:

@@ -39,7 +39,7 @@ __all__ = ["SearchResult", "balanced", "chunk_of", "search_kind"]
 TRACE_SIGNAL = "trace"
 """The signal of a chunk that a frame of a pasted trace leads to."""
 
-SHOWN_AS = {TRACE_SIGNAL: "traced file", "vectors of code": "vectors"}
+SHOWN_AS = {TRACE_SIGNAL: "traced file", "table on code": "vectors"}
 """Signal of a file -> its name where it is shown."""
 
 
@@ -99,7 +99,8 @@ def _ranked(
     """Return the ranking of a kind of files, and the similarity of its chunks where there are vectors."""
     similar = similar_chunks(lexicon, likeness) if likeness is not None else None
     nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
-    return rank_files.rank(query, store, lexicon, kind, votes, silent, nearness), similar
+    of_table = similar is not None and similar.of_table
+    return rank_files.rank(query, store, lexicon, kind, votes, silent, nearness, of_table=of_table), similar
 
 
 def _embeddable(lexicon: Lexicon, kind: Kind) -> int:
@@ -147,7 +148,8 @@ def _file_hits(
     strength: float,
     least_share: float,
 ) -> list[Hit]:
-    lexicon, vector_value = store.lexicon(kind), rank_files.vector_value(kind)
+    lexicon = store.lexicon(kind)
+    vector_value = rank_files.vector_value(kind, of_table=similar is not None and similar.of_table)
     columns = lexicon.columns
     finite = np.flatnonzero(np.isfinite(ranking.value))
     best: list[int] = finite[bm25.largest(ranking.value[finite], candidates)].tolist()
