@@ -9,7 +9,6 @@ are added in 64 bits, and one root and one division follow, both correctly round
 
 from __future__ import annotations
 
-import math
 import mmap
 import re
 import threading
@@ -17,7 +16,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -117,23 +116,26 @@ class StaticTable:
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one vector of length 1 per text; zeros for a text without a word of the table."""
-        entries, _ = self._mapped()
+        entries, rows = self._mapped()
         if len(texts) > 1:
             entries.gather()
+        found = [[*chain.from_iterable(map(entries.numbers, words(text)[:MAX_WORDS]))] for text in texts]
         vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
-        for number, text in enumerate(texts):
-            vectors[number] = self.embed_query(text)
+        filled = [place for place, numbers in enumerate(found) if numbers]
+        if filled:
+            counts = [len(found[place]) for place in filled]
+            packed = rows[[*chain.from_iterable(found)]]
+            starts = [0, *accumulate(counts[:-1])]
+            halves = (np.add.reduceat(half, starts, axis=0, dtype=np.int32) for half in (packed & 15, packed >> 4))
+            sums = np.concatenate([*halves], axis=1) - (LARGEST + 1) * np.array(counts, dtype=np.int32)[:, None]
+            lengths = np.sqrt(np.square(sums, dtype=np.int64).sum(axis=1))
+            vectors[filled] = sums / np.maximum(lengths, 1.0)[:, None]
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
         """Return the vector of one text."""
-        entries, rows = self._mapped()
-        numbers = [*chain.from_iterable(map(entries.numbers, words(text)[:MAX_WORDS]))]
-        packed = rows[numbers]
-        sums = np.concatenate([(packed & 15).sum(axis=0, dtype=np.int32), (packed >> 4).sum(axis=0, dtype=np.int32)])
-        sums -= (LARGEST + 1) * len(numbers)
-        length = math.sqrt(int(np.square(sums, dtype=np.int64).sum()))
-        return (sums / (length or 1.0)).astype(np.float32)
+        vector: Vectors = self.embed_documents([text])[0]
+        return vector
 
     def _mapped(self) -> tuple[Entries, npt.NDArray[np.uint8]]:
         with self._guard:

@@ -7,6 +7,7 @@ or after a failure of the embedder, only this signal is missing: the words still
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,10 +25,11 @@ from satchel.types import Failure, Kind
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from satchel.embed import Vectors
 
-MOST_CANDIDATES, CANDIDATE_TOKENS = 100, 50
+MOST_CANDIDATES, CANDIDATE_TOKENS = 50, 20
 """Chunks of code that a table of words embeds for a question, and of each the first tokens (8 characters each at most):
-300 chunks of 900 characters take twice the time and find no more."""
+path, name and first line. More of either takes longer and finds no more; with 50 tokens the signal is blurred."""
 
 
 class Likeness(NamedTuple):
@@ -138,20 +140,27 @@ def _of_candidates(store: Store, kind: Kind, meaning: Meaning, query: Query) -> 
     """Return the likeness of the chunks that match best by words, embedded now; tests and examples are left out.
 
     Vectors of all chunks would make an index a tenth larger and more, and a process that answers one question would
-    read them all.
+    read them all. A process that answers many questions keeps them.
     """
     from satchel.store.extract import chunk_texts  # here, because without the table no question needs it
 
     lexicon = store.lexicon(kind)
     columns = lexicon.columns
     is_embedded = lexicon.live_chunk & (columns.document_secondary[columns.chunk_document] == 0)
-    matches = np.where(is_embedded, bm25.score(lexicon, query.terms).chunk, 0.0)
+    matches = np.where(is_embedded, bm25.chunk_scores(lexicon, query.terms, files=True), 0.0)
     best = bm25.largest(matches, MOST_CANDIDATES)
-    rows = columns.chunk_row[best[matches[best] > 0]].tolist()
-    vector = meaning.vector() if rows else None
+    best = best[matches[best] > 0]
+    vector = meaning.vector() if len(best) else None
     if vector is None:
         return None
-    texts = chunk_texts(store, rows, CANDIDATE_TOKENS)
-    vectors = meaning.embedder.embed_documents([entry.text for entry in texts])
-    found = np.array([entry.row for entry in texts], dtype=np.int64)
-    return Likeness(found, (vectors @ vector).astype(np.float64), is_table=True, of_candidates=True)
+
+    def embedded(rows: Sequence[int]) -> dict[int, Vectors]:
+        texts = chunk_texts(store, rows, CANDIDATE_TOKENS)
+        vectors = meaning.embedder.embed_documents([entry.text for entry in texts])
+        return {entry.row: vectors[place] for place, entry in enumerate(texts)}
+
+    found = lexicon.stored(meaning.fingerprint, best.tolist(), embedded, lambda vector: vector.nbytes + 200)
+    if not found:
+        return None
+    values = np.stack([*found.values()]) @ vector
+    return Likeness(np.fromiter(found, dtype=np.int64), values.astype(np.float64), is_table=True, of_candidates=True)
