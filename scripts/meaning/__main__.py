@@ -45,9 +45,7 @@ def main() -> int:
     alone = taught(listed_entries, options.work, options.processes)
 
     cells = b"".join(entry.encode().ljust(CELL_BYTES) + b"\n" for entry in listed_entries)
-    reader = Entries(np.frombuffer(cells, dtype=f"S{CELL_BYTES + 1}"))
-    reader.gather()
-    numbers = [[number for word in words(text) for number in reader.numbers(word)] for text in texts]
+    numbers = Entries(np.frombuffer(cells, dtype=f"S{CELL_BYTES + 1}")).numbers([words(text) for text in texts])
     solution = solve(numbers, vectors, alone)
     print(
         f"cosine to the teacher: {solution.at_start:.3f}, solved {solution.solved:.3f}, rounded {solution.rounded:.3f}"

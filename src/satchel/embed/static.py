@@ -15,7 +15,6 @@ import threading
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +35,12 @@ MAX_WORDS = 256
 
 CELL_BYTES = 16
 """Bytes of an entry in the list of words, padded with blanks, without the end of the line."""
+
+KEPT_WORDS = 50_000
+"""Words whose entries are kept in memory: more than a large repository has."""
+
+MANY_WORDS = 100
+"""Words that are cut into pieces at once, from which on a dictionary of all entries takes less time than a search."""
 
 PIECE_MARK = "##"
 """Begins an entry that is not the beginning of a word."""
@@ -65,37 +70,56 @@ class Entries:
 
     def __init__(self, cells: npt.NDArray[np.bytes_]) -> None:
         self._cells = cells
-        self._numbers: dict[bytes, int] | None = None
-        self.numbers = lru_cache(maxsize=50_000)(self._cut)
+        self._places: dict[bytes, int] | None = None
+        self._known: dict[str, tuple[int, ...]] = {}
 
-    def gather(self) -> None:
-        """Build the dictionary, for many texts."""
-        if self._numbers is None:
-            cells = self._cells.tolist()
-            self._numbers = dict(zip(cells, range(len(cells)), strict=True))
+    def numbers(self, texts: Sequence[Sequence[str]]) -> list[list[int]]:
+        """Return the entries of the words of each text."""
+        known = self._known
+        if new := {*chain.from_iterable(texts)}.difference(known):
+            if len(known) > KEPT_WORDS:
+                known = self._known = {}
+                new = {*chain.from_iterable(texts)}
+            known.update(self._found([*new]))
+        return [[*chain.from_iterable(map(known.__getitem__, text))] for text in texts]
 
-    def _number(self, entry: str) -> int | None:
-        cell = entry.encode().ljust(CELL_BYTES) + b"\n"
-        if self._numbers is not None:
-            return self._numbers.get(cell)
+    def _found(self, words: Sequence[str]) -> dict[str, tuple[int, ...]]:
+        """Return the entry of each word, else those of its pieces; whole words are looked up together."""
+        cells = np.array([_cell(word.lower()[: CELL_BYTES + 1]) for word in words], dtype=self._cells.dtype)
+        places = np.minimum(np.searchsorted(self._cells, cells), len(self._cells) - 1)
+        is_whole = (self._cells[places] == cells).tolist()
+        if is_whole.count(False) > MANY_WORDS and self._places is None:
+            every = self._cells.tolist()
+            self._places = dict(zip(every, range(len(every)), strict=True))
+        rows = zip(words, places.tolist(), is_whole, strict=True)
+        return {word: (place,) if whole else self._pieces(word) for word, place, whole in rows}
+
+    def _place(self, entry: str) -> int | None:
+        cell = _cell(entry)
+        if self._places is not None:
+            return self._places.get(cell)
         place = bisect_left(self._cells, cell)
         return place if place < len(self._cells) and self._cells[place] == cell else None
 
-    def _cut(self, word: str) -> tuple[int, ...]:
-        """Return the entry of a word, else those of its longest pieces from the start."""
+    def _pieces(self, word: str) -> tuple[int, ...]:
+        """Return the entries of the longest pieces of a word from its start."""
         word = word.lower()[:40]
         pieces, start = [], 0
         while start < len(word):
             mark = PIECE_MARK if start else ""
             for end in range(min(len(word), start + CELL_BYTES - len(mark)), start, -1):
-                number = self._number(mark + word[start:end])
-                if number is not None:
-                    pieces.append(number)
+                place = self._place(mark + word[start:end])
+                if place is not None:
+                    pieces.append(place)
                     break
             else:
                 end = start + 1  # a piece that the table lacks has no meaning
             start = end
         return tuple(pieces)
+
+
+def _cell(entry: str) -> bytes:
+    return entry.encode().ljust(CELL_BYTES) + b"\n"
 
 
 class StaticTable:
@@ -117,9 +141,7 @@ class StaticTable:
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one vector of length 1 per text; zeros for a text without a word of the table."""
         entries, rows = self._mapped()
-        if len(texts) > 1:
-            entries.gather()
-        found = [[*chain.from_iterable(map(entries.numbers, words(text)[:MAX_WORDS]))] for text in texts]
+        found = entries.numbers([words(text)[:MAX_WORDS] for text in texts])
         vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
         filled = [place for place, numbers in enumerate(found) if numbers]
         if filled:
