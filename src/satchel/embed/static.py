@@ -9,13 +9,14 @@ are added in 64 bits, and one root and one division follow, both correctly round
 
 from __future__ import annotations
 
+import math
 import mmap
 import re
 import threading
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import accumulate, chain
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -143,15 +144,11 @@ class StaticTable:
         entries, rows = self._mapped()
         found = entries.numbers([words(text)[:MAX_WORDS] for text in texts])
         vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
-        filled = [place for place, numbers in enumerate(found) if numbers]
-        if filled:
-            counts = [len(found[place]) for place in filled]
-            packed = rows[[*chain.from_iterable(found)]]
-            starts = [0, *accumulate(counts[:-1])]
-            halves = (np.add.reduceat(half, starts, axis=0, dtype=np.int32) for half in (packed & 15, packed >> 4))
-            sums = np.concatenate([*halves], axis=1) - (LARGEST + 1) * np.array(counts, dtype=np.int32)[:, None]
-            lengths = np.sqrt(np.square(sums, dtype=np.int64).sum(axis=1))
-            vectors[filled] = sums / np.maximum(lengths, 1.0)[:, None]
+        for place, numbers in enumerate(found):
+            packed = rows[numbers]
+            sums = np.concatenate([half.sum(axis=0, dtype=np.int32) for half in (packed & 15, packed >> 4)])
+            sums -= (LARGEST + 1) * len(numbers)
+            vectors[place] = sums / (math.sqrt(int(np.square(sums, dtype=np.int64).sum())) or 1.0)
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
