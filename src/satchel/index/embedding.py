@@ -87,9 +87,6 @@ class VectorCache:
 BATCH_CHUNKS = 8
 """Texts embedded at once: 0.1 to 0.5 s by their length, the time that Ctrl-C waits."""
 
-LARGE_BATCH_CHUNKS = 256
-"""Texts that an endpoint embeds at once, in four requests, or a table of words in 20 ms."""
-
 PUBLISH_CHUNKS = 2_000
 """Vectors that wait for publication at most: 2 MB of a model with 384 numbers."""
 
@@ -173,7 +170,7 @@ def fill(
     store: Store,
     kinds: Sequence[Kind],
     embedder: Embedder,
-    cache: VectorCache | None,
+    cache: VectorCache,
     progress: Progress | None = None,
     should_stop: ShouldStop = never,
     most_code: int = MOST_CODE,
@@ -181,15 +178,14 @@ def fill(
     """Give every chunk of these kinds a vector, of code `most_code` chunks, and return the number of new ones.
 
     Vectors of another fingerprint are deleted once there is a complete set of this one. A stop takes a batch of
-    `BATCH_CHUNKS` at most. Raises EmbeddingError; earlier vectors are kept. Without a `cache` every vector is made.
+    `BATCH_CHUNKS` at most. Raises EmbeddingError; earlier vectors are kept.
     """
     progress = progress or Quiet()
     mark = fingerprint(embedder)
     missing = _missing(store, kinds, mark, most_code)
     if missing:
         progress.phase("vectors", len(missing))
-    made, start, pending = 0, 0, _Pending()
-    size = LARGE_BATCH_CHUNKS if embedder.is_table else BATCH_CHUNKS
+    made, start, size, pending = 0, 0, BATCH_CHUNKS, _Pending()
     try:
         while start < len(missing):
             rows = missing[start : start + size]
@@ -204,24 +200,43 @@ def fill(
                 made += pending.publish(store, mark, embedder.max_tokens)
             start += len(rows)
             # After the batch: a model that has to be built first is not quick before.
-            size = BATCH_CHUNKS if embedder.is_quick and not embedder.is_table else LARGE_BATCH_CHUNKS
+            size = BATCH_CHUNKS if embedder.is_quick else 256  # texts embedded at once by an endpoint: four requests
     except EmbeddingError:
         pending.publish(store, mark, embedder.max_tokens)
         raise
     made += pending.publish(store, mark, embedder.max_tokens)
+    _complete(store, mark)
+    return made
+
+
+def fill_from_table(store: Store, kinds: Sequence[Kind], table: Embedder, should_stop: ShouldStop = never) -> int:
+    """Do what `fill` does with a table of words, which makes vectors in less time than a cache needs to find them."""
+    mark, made = fingerprint(table), 0
+    rows = sorted(store.without_vector(kinds, mark))  # in ascending order they fill the pages of the database
+    for start in range(0, len(rows), PUBLISH_CHUNKS):
+        if should_stop():
+            return made
+        with store.write() as writer:
+            texts = chunk_texts(store, rows[start : start + PUBLISH_CHUNKS], table.max_tokens)
+            vectors = encode(table.embed_documents([entry.text for entry in texts]))
+            writer.put_vectors(mark, [(entry.row, vector) for entry, vector in zip(texts, vectors, strict=True)])
+            made += len(texts)
+    _complete(store, mark)
+    return made
+
+
+def _complete(store: Store, mark: str) -> None:
+    """Keep no vectors but those of this fingerprint: all chunks have one."""
     if store.meta(VECTORS_COMPLETE) != mark:
         with store.write() as writer:
             writer.keep_vectors(mark)
             writer.set_meta(VECTORS_COMPLETE, mark)
-    return made
 
 
 def _embedded(
-    texts: Sequence[ChunkText], embedder: Embedder, cache: VectorCache | None, should_stop: ShouldStop
+    texts: Sequence[ChunkText], embedder: Embedder, cache: VectorCache, should_stop: ShouldStop
 ) -> list[tuple[ChunkText, bytes]] | None:
     """Return each text with its encoded vector, from the cache or new. None when stopped."""
-    if cache is None:
-        return [*zip(texts, encode(embedder.embed_documents([entry.text for entry in texts])), strict=True)]
     mark = fingerprint(embedder)
     keys = {entry.text: cache.key(mark, entry.text) for entry in texts}
     stored = {

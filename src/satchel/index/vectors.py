@@ -133,10 +133,9 @@ class IndexVectors:
         return VectorReport(0, VectorCounts(kinds), failure)
 
     def _fill(self, embedder: Embedder, progress: Progress | None, should_stop: ShouldStop) -> VectorReport:
-        from satchel.index.embedding import VectorCache, counts, fill
+        from satchel.index.embedding import VectorCache, counts, fill, fill_from_table
         from satchel.index.run import VectorCounts, VectorReport
 
-        # A table of words makes a vector in less time than the cache needs to find it.
         cache = None if embedder.is_table else VectorCache(self._cache / CACHE_NAME, self._key)
         most_code = self._settings.embed_code_chunks
         made, kinds = 0, dict[Kind, tuple[int, int]]()
@@ -146,7 +145,10 @@ class IndexVectors:
                 # A separate one: that of the answers may be closed and replaced meanwhile.
                 with closing(place.open()) as store:
                     try:
-                        made += fill(store, chosen, embedder, cache, progress, should_stop, most_code)
+                        if cache is None:
+                            made += fill_from_table(store, chosen, embedder, should_stop)
+                        else:
+                            made += fill(store, chosen, embedder, cache, progress, should_stop, most_code)
                     finally:
                         kinds |= counts(store, chosen, embedder, most_code).kinds
         except (EmbeddingError, MissingExtraError, StoreError, LockedError) as error:
