@@ -51,8 +51,9 @@ def test_what_is_stored_is_read_where_nothing_can_be_written(tmp_path: Path, mon
     text, failures, refused, checks, listed = json.loads(ran.stdout)
     assert MEMORY in text
     assert "0.1 * 2**attempt" in text
-    assert len(failures) == 1
-    assert "the answer comes from the index as it was before" in failures[0]
+    stale, *others = failures
+    assert "the answer comes from the index as it was before" in stale
+    assert all("no temporary file can be written" in failure for failure in others)  # which commits changed how much
     assert "cannot write to" in refused
     assert checks == ["", ""]
     assert listed == [MEMORY]

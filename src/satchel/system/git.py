@@ -316,12 +316,9 @@ def stream(
     if refusal := repository.refusal or _obstacle(repository, int(monotonic() // 60)):
         raise GitError(refusal)
     import subprocess
-    from tempfile import TemporaryFile
 
     timeout = min(timeout, _patience.get(repository.git_dir, timeout))
-    with TemporaryFile() as complaints, TemporaryFile() as standard_input:
-        standard_input.write(feed)
-        standard_input.seek(0)
+    with _temporary() as complaints, _temporary(feed) as standard_input:
         process = _started(repository, arguments, standard_input, complaints)
         assert process.stdout is not None
         at_end = False
@@ -344,6 +341,19 @@ def stream(
             _end(process)
         if at_end and process.returncode != 0:
             raise GitError(_complaint(arguments[0], process.returncode, complaints))
+
+
+def _temporary(content: bytes = b"") -> IO[bytes]:
+    """Return a file without a name that has this content. Raises GitError, as on a full disk."""
+    from tempfile import TemporaryFile
+
+    try:
+        file = TemporaryFile()  # noqa: SIM115 - the caller closes it
+        file.write(content)
+        file.seek(0)
+    except OSError as error:
+        raise GitError("git is not asked: no temporary file can be written here") from error
+    return file
 
 
 @contextmanager
