@@ -18,7 +18,7 @@ from satchel.answer.freshness import Freshener
 from satchel.answer.omissions import OMISSIONS
 from satchel.answer.plans import PlannedSection, role_is_asked
 from satchel.answer.request import AssembleRequest
-from satchel.answer.search import Searched, Workbench, section_floor
+from satchel.answer.search import Searched, Workbench, gives_lessons, section_floor
 from satchel.answer.sections import (
     Follow,
     Group,
@@ -123,7 +123,11 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
     follow = _following_without_prose(follow) if request.places else follow
     if planned.kind is Kind.DOC and asks_for_a_recipe(request.query):
         planned = planned._replace(weight=planned.weight * weights.RECIPE_FACTOR)
-    is_reason = gives_reason(searched.findings.query, planned.kind, candidates)
+    query, own_share = searched.findings.query, 0
+    if gives_reason(query, planned.kind, candidates):
+        own_share = REASON_TOKENS
+    elif gives_lessons(request, query, planned.kind):
+        own_share = weights.LESSON_TOKENS
     level = level_of(planned, candidates, of_documents=of_documents)
     leveled = [candidate.valued(level + candidate.value) for candidate in candidates]
     return Section(
@@ -132,7 +136,7 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
         by_priority(leveled),
         lines,
         planned.limit,
-        reserve=request.reserves.get(planned.kind, REASON_TOKENS * is_reason),
+        reserve=request.reserves.get(planned.kind, own_share),
         follow=follow,
         title=planned.title,
         level=level,

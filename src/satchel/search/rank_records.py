@@ -29,6 +29,7 @@ from satchel.search.bm25 import FloatArray, Occurrences
 from satchel.search.chunks import chunk_of, identity_of, stored_rows
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
+from satchel.search.lessons import bearing
 from satchel.search.query import Query
 from satchel.search.strength import places_of, relevance_of, title_of
 from satchel.sources.roles import asks_for_routine, is_routine_commit
@@ -119,8 +120,11 @@ def search_records(
     now: float = 0.0,
     likeness: Likeness | None = None,
     silent: AbstractSet[SearchStrategy] = frozenset(),
+    led_to: Sequence[str] | None = None,
 ) -> SearchResult:
     """Rank the records of one kind; at most `candidates` of those that the filters admit, each once.
+
+    With `led_to`, the files that the question leads to, only the lessons that bear on it are found (`lessons.py`).
 
     Recency is relative to `now` (seconds since the epoch, 0 for unknown). A record matches by the share
     of the question's idf mass or, if that is larger, by its vector; relevance follows from that and from its place.
@@ -149,6 +153,8 @@ def search_records(
             vectors = around.joined(vectors)[around.order.place] * around.worth
         ranked, weight = _joined(kind, words, scores.chunk_matched, vectors)
         signals = [_Column("words", words, 1 - weight), _Column("vectors", similar.cosine, weight)]
+    if led_to is not None:
+        ranked = matched = bearing(store, kind, query, matched, None if likeness is None else vectors, led_to)
     is_theme = query.is_broad and kind in (Kind.MEMORY, Kind.EXPERIENCE)
     if is_theme:
         ranked, matched = _of_theme(store, kind, query, _share(ranked), matched)
