@@ -17,6 +17,7 @@ LEAF_FILES = (
     "vocabulary",
     "codec",
     "text",
+    "intent",
     "tokens",
     "settings",
     "lazy_numpy",

@@ -18,7 +18,7 @@ from satchel.search.change_relations import Impact, impact_of_question, with_cal
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import NO_FILTERS, silent
 from satchel.search.impact_wording import is_wording
-from satchel.search.lessons import LESSON_KINDS
+from satchel.search.lessons import BEARS, LESSON_KINDS
 from satchel.search.query import Query, analyse, recipe_nouns, with_names
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
 from satchel.search.strength import (
@@ -31,7 +31,7 @@ from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.system import telemetry
 from satchel.types import RECORD_KINDS, Failure, Hit, Kind
-from satchel.vocabulary import MEMORY_KINDS
+from satchel.vocabulary import DEFAULT_IMPORTANCE, MEMORY_KINDS
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -287,15 +287,15 @@ def _gathered(
 
 
 def gives_lessons(request: AssembleRequest, query: Query, kind: Kind) -> bool:
-    """Return whether records of a kind are shown unasked: only those that bear on the question, in a share of their own."""
+    """Return whether records of a kind are shown unasked: those that bear on the question, in their own share."""
     is_asked = request.kinds or request.plan or request.change or query.is_broad or request.filters != NO_FILTERS
     return kind in LESSON_KINDS and not is_asked and request.min_score is None
 
 
 def _best_lessons(rows: Sequence[Gathered]) -> list[Gathered]:
     """Return the sections with their best records, as many as the share of lessons has room for."""
-    ranked = sorted((hit for row in rows for hit in row.result.hits), key=lambda hit: -hit.relevance)
-    room, kept = weights.LESSON_TOKENS, set[str]()
+    ranked = sorted((hit for row in rows for hit in row.result.hits), key=lambda hit: -_bearing(hit))
+    room, kept = float(weights.LESSON_TOKENS), set[str]()
     for hit in ranked:
         room -= min(len(hit.chunk.body) / CHARACTERS_PER_TOKEN, LONGEST_LESSON) + LESSON_FRAME
         if room < 0 and kept:
@@ -305,6 +305,12 @@ def _best_lessons(rows: Sequence[Gathered]) -> list[Gathered]:
         row._replace(result=row.result._replace(hits=tuple(hit for hit in row.result.hits if hit.chunk.id in kept)))
         for row in rows
     ]
+
+
+def _bearing(hit: Hit) -> float:
+    """Return how much a lesson bears on the question, and more if somebody said that it matters."""
+    values = {signal.name: signal.value for signal in hit.signals}
+    return values.get(BEARS, 0.0) + weights.LESSON_IMPORTANCE * values.get("importance", DEFAULT_IMPORTANCE)
 
 
 def with_guesses(query: Query, names: Sequence[str], bench: Workbench) -> Query:

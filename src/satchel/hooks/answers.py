@@ -20,9 +20,10 @@ from satchel.errors import SatchelError
 from satchel.hooks import background, hosts, weights
 from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counted, injected, nothing
 from satchel.hooks.hosts import Start
+from satchel.intent import Intent, intent_of
 from satchel.system import telemetry
 from satchel.system.locations import as_listed
-from satchel.text import CHATTER, GREETINGS, STOP_WORDS, terms_of, words
+from satchel.text import CHATTER, GREETINGS, STOP_WORDS, asks_nothing, terms_of, words
 from satchel.tokens import counter
 from satchel.types import Context, Kind
 from satchel.vocabulary import CLIENT_SESSION, FIND
@@ -47,6 +48,10 @@ _LINES = re.compile(r"(?:#L?\d+(?:-L?\d+)?|:\d+(?:-\d+)?)$")
 
 PROMPT_CHARACTERS = 20_000
 """Characters at the beginning of a prompt that are searched for: pasted logs repeat themselves."""
+
+LESSONS = frozenset({Kind.MEMORY, Kind.EXPERIENCE})
+BESIDE_LESSONS = ("commits", "notes", "conversations", "values")
+"""Kinds that are answered unasked where they bear on a prompt, and other records, which are then left out."""
 
 PROMPT_TOKENS = 800
 """Tokens of context with a prompt: two or three places to begin with; an agent that wants more asks for it."""
@@ -100,8 +105,14 @@ def asks_something(prompt: str) -> bool:
     """Return whether a prompt names something in code, or has enough words to search for."""
     if _NAMED.search(prompt) or mentioned(prompt):
         return True
-    # Significant words that a prompt without names of code needs; a question needs one less
-    return telling_words(prompt) >= 3 - bool(_QUESTION.search(prompt))
+    # Significant words that a prompt without names of code needs: of a question or a short order, what is remembered
+    # may know more.
+    return telling_words(prompt) >= (1 if is_order(prompt) else 3 - bool(_QUESTION.search(prompt)))
+
+
+def is_order(prompt: str) -> bool:
+    """Return whether a prompt of one line wants a change: "deploy to staging"."""
+    return "\n" not in prompt and not asks_nothing(prompt) and intent_of(prompt) is Intent.CHANGES
 
 
 def telling_words(prompt: str) -> int:
@@ -133,6 +144,11 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     globs = excluded(hook.places.root, hook.folder, attached)
     options = hook.options(max_tokens=max(tokens, 1), exclude=globs)
     request, context, certainty = about_prompt(hook.engine, prompt, **options)
+    if certainty < least and any(item.source in LESSONS for item in context.items):
+        # What is remembered may bear on a prompt that code hardly answers.
+        options |= {"exclude": (*globs, "*"), "weights": dict.fromkeys(BESIDE_LESSONS, 0.0)}
+        request, context, _ = about_prompt(hook.engine, prompt, **options)
+        certainty = 1.0
     if certainty < least:
         has_it = bool(context.shown_before)
         return nothing("the session has what is relevant" if has_it else f"nothing is relevant enough ({least:.2f})")

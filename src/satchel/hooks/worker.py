@@ -9,10 +9,11 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 
-from satchel.config import Folders, load_settings
+from satchel.config import Folders, LoadedSettings, load_settings
 from satchel.errors import NoIndexError, SatchelError
 from satchel.hooks import answers, event_context, hosts
 from satchel.hooks.hosts import Event, HookEvent
@@ -176,8 +177,7 @@ def answered(
         places = locate(folder, root, folders)
     except NoIndexError as error:
         return event_context.nothing(str(error)), ""
-    # Answers compare words alone: a model would take longer to load than a prompt may wait.
-    loaded = load_settings(places.root, environ, {"embed.provider": "off"}, folders)
+    loaded = quick(load_settings(places.root, environ, {}, folders))
     if not loaded.settings.hooks_enabled:
         return event_context.nothing("hooks are switched off (satchel config set hooks.enabled true)"), ""
     hook = event_context.EventContext(event, folders, loaded, places, environ, process)
@@ -186,6 +186,12 @@ def answered(
         return answer, event_context.written(event, answer)
     finally:
         hook.close()
+
+
+def quick(loaded: LoadedSettings) -> LoadedSettings:
+    """Return settings without a model, which would take longer to load than a prompt may wait: words and the table."""
+    provider = "off" if loaded.settings.embed_provider == "off" else "static"
+    return replace(loaded, settings=replace(loaded.settings, embed_provider=provider))
 
 
 def _words(arguments: Sequence[str]) -> tuple[str, str | None]:

@@ -11,20 +11,23 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
 from functools import cache
 
 from satchel import lazy_numpy as np
+from satchel.intent import Intent, intent_of
 from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
 from satchel.search.query import TELLING_FORMS, Query, QueryTerm
 from satchel.search.strength import title_of
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
-from satchel.text import stem, word_lists, wording
+from satchel.text import stem, word_lists
 from satchel.types import Kind
 
 LESSON_KINDS = (Kind.MEMORY, Kind.EXPERIENCE)
+
+BEARS = "bears"
+"""Name of the signal of how much a record bears on a request, on one scale for all kinds."""
 
 LED_TO = 3
 """Files that a request leads to, the best first: a record that names one of them is about the same place."""
@@ -32,25 +35,6 @@ LED_TO = 3
 
 LEAST_WORDS = 2
 """Words of a question that a record has: one alone is a coincidence."""
-
-
-class Intent(StrEnum):
-    """What a request wants: to be told something, the same behaviour in another form, or another behaviour."""
-
-    ASKS = "asks"
-    TIDIES = "tidies"
-    CHANGES = "changes"
-
-
-_ASKS, _TIDIES = wording("asks to be told"), wording("asks to tidy")
-
-
-def intent_of(query: Query) -> Intent:
-    """Return what a request wants, by its first line."""
-    title = title_of(query)
-    if _ASKS.search(title):
-        return Intent.ASKS
-    return Intent.TIDIES if _TIDIES.search(title) else Intent.CHANGES
 
 
 @cache
@@ -78,7 +62,7 @@ def bearing(
     shares = scores.chunk_matched
     by_words = shares if meaning is None else (1 - weights.LESSON_MEANING) * shares + weights.LESSON_MEANING * meaning
     total: FloatArray = by_words
-    if intent_of(query) is Intent.CHANGES:
+    if intent_of(title_of(query)) is Intent.CHANGES:
         total = total + weights.LESSON_FILE * _naming(store, lexicon, paths[:LED_TO])
         total = total + weights.LESSON_WORK * _working(lexicon, query)
         bears = total >= weights.LESSON_FLOOR

@@ -29,7 +29,7 @@ from satchel.search.bm25 import FloatArray, Occurrences
 from satchel.search.chunks import chunk_of, identity_of, stored_rows
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
-from satchel.search.lessons import bearing
+from satchel.search.lessons import BEARS, bearing
 from satchel.search.query import Query
 from satchel.search.strength import places_of, relevance_of, title_of
 from satchel.sources.roles import asks_for_routine, is_routine_commit
@@ -155,6 +155,7 @@ def search_records(
         signals = [_Column("words", words, 1 - weight), _Column("vectors", similar.cosine, weight)]
     if led_to is not None:
         ranked = matched = bearing(store, kind, query, matched, None if likeness is None else vectors, led_to)
+        signals = [_Column(BEARS, ranked, 1.0), *signals]
     is_theme = query.is_broad and kind in (Kind.MEMORY, Kind.EXPERIENCE)
     if is_theme:
         ranked, matched = _of_theme(store, kind, query, _share(ranked), matched)

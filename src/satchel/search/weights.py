@@ -235,8 +235,8 @@ LESSON_SHARE: Annotated[float, Between(0, 1)] = 0.5
 it names code: then code answers it."""
 
 LESSON_RARITY: Annotated[float, Between(0.2, 5)] = 1.2
-"""Rarity of the words of a question that a record needs to bear on it, where it names no code: 1 is that of a word that no
-other record has."""
+"""Rarity of the words of a question that a record needs to bear on it, where it names no code: 1 is that of a word
+that no other record has."""
 
 # Questions for a reason (query.py, rank_records.py)
 
