@@ -52,10 +52,10 @@ def heading(metadata: Fields) -> str:
 def lesson_line(fields: Fields, characters: int = LINE_CHARACTERS, day: str = "") -> str:
     """Return the experience on one line: `Tried X: failed because Y; do: Z (2026-03-02)`, with `day` at the end.
 
-    It has at most so many characters (a hundred or more), beside the day: each part is cut, and none is left out. The
-    lesson has the most room, then the cause. What worked begins with the lesson.
+    It has at most so many characters (a hundred or more), beside the day: each part is cut, the lesson least, and in
+    little space the attempt and the takeaway are left out, never the end. What worked begins with the lesson.
     """
-    parts = _line_parts(fields)
+    parts = _line_parts(fields, is_short=characters < SHORT_LINE)
     lengths = _allotted(
         [(len(text), weight) for _, text, weight in parts], characters - sum(len(one[0]) for one in parts)
     )
@@ -63,23 +63,26 @@ def lesson_line(fields: Fields, characters: int = LINE_CHARACTERS, day: str = ""
     return f"{line} ({day})" if day else line
 
 
-def _line_parts(fields: Fields) -> list[tuple[str, str, int]]:
+def _line_parts(fields: Fields, *, is_short: bool) -> list[tuple[str, str, int]]:
     """Return the parts of the line: the words before each, its text, and its weight for room."""
     status, result = _text(fields, "outcome_status"), _text(fields, "outcome_result")
-    lesson = "; ".join(filter(None, (_text(fields, "lesson.what_worked"), _text(fields, "lesson.takeaway"))))
+    learned = ("lesson.what_worked",) if is_short else ("lesson.what_worked", "lesson.takeaway")
+    lesson = "; ".join(filter(None, (_text(fields, name) for name in learned)))
     goal, action = _text(fields, "goal"), _text(fields, "action")
     if status == OutcomeStatus.FALSIFIED:
         cause = _text(fields, "root_cause.description")
         ending = [("; do: ", lesson, 4)] if lesson else [(": ", result, 3)] if cause else []
-        return [("Tried ", action or goal, 1), (": failed because ", cause or result, 2), *ending]
+        if is_short:
+            return [("Failed because ", cause or result, 3), *ending]
+        return [("Tried ", action or goal, 1), (": failed because ", cause or result, 3), *ending]
     if status == OutcomeStatus.CONFIRMED:
         return (
             [("", lesson, 4), ("; worked for: ", goal, 1)] if lesson else [("", action, 2), (": worked, ", result, 2)]
         )
-    learned = [("; do: ", lesson, 4)] if lesson else []
+    todo = [("; do: ", lesson, 4)] if lesson else []
     if status == OutcomeStatus.ABANDONED:
-        return [("Given up: ", goal, 1), (", ", result, 2), *learned]
-    return [("Not ended yet: ", goal, 1), *learned]
+        return [("Given up: ", goal, 1), (", ", result, 2), *todo]
+    return [("Not ended yet: ", goal, 1), *todo]
 
 
 def _allotted(parts: Sequence[tuple[int, int]], room: int) -> list[int]:
@@ -111,6 +114,9 @@ def shown_record(kind: Kind, fields: Fields, text: str, side: Axis = Axis.FULL) 
         return "\n".join([text, *field_lines(fields.get("fields", {}))])
     return side_text(side, fields) if kind is Kind.EXPERIENCE else text
 
+
+SHORT_LINE = 150
+"""Characters of a line below which a failure is told without the attempt: the pieces would be too short to read."""
 
 _LABELS = {
     "goal": "Goal",
