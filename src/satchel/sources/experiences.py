@@ -66,20 +66,20 @@ def lesson_line(fields: Fields, characters: int = LINE_CHARACTERS, day: str = ""
 def _line_parts(fields: Fields, *, is_short: bool) -> list[tuple[str, str, int]]:
     """Return the parts of the line: the words before each, its text, and its weight for room."""
     status, result = _text(fields, "outcome_status"), _text(fields, "outcome_result")
-    learned = ("lesson.what_worked",) if is_short else ("lesson.what_worked", "lesson.takeaway")
-    lesson = "; ".join(filter(None, (_text(fields, name) for name in learned)))
-    goal, action = _text(fields, "goal"), _text(fields, "action")
+    goal, action, lesson = (_text(fields, name) for name in ("goal", "action", "lesson.what_worked"))
+    takeaway = "" if is_short else _text(fields, "lesson.takeaway")
+    more = [("; ", takeaway, 1)] if takeaway else []
+    todo = [("; do: ", lesson, 4), *more] if lesson else []
     if status == OutcomeStatus.FALSIFIED:
         cause = _text(fields, "root_cause.description")
-        ending = [("; do: ", lesson, 4)] if lesson else [(": ", result, 3)] if cause else []
+        ending = todo or ([(": ", result, 3)] if cause else [])
         if is_short:
             return [("Failed because ", cause or result, 3), *ending]
         return [("Tried ", action or goal, 1), (": failed because ", cause or result, 3), *ending]
+    if status == OutcomeStatus.CONFIRMED and lesson:
+        return [("", lesson, 4), *more, ("; worked for: ", goal, 1)]
     if status == OutcomeStatus.CONFIRMED:
-        return (
-            [("", lesson, 4), ("; worked for: ", goal, 1)] if lesson else [("", action, 2), (": worked, ", result, 2)]
-        )
-    todo = [("; do: ", lesson, 4)] if lesson else []
+        return [("", action, 2), (": worked, ", result, 2)]
     if status == OutcomeStatus.ABANDONED:
         return [("Given up: ", goal, 1), (", ", result, 2), *todo]
     return [("Not ended yet: ", goal, 1), *todo]
