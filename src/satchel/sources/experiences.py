@@ -59,7 +59,7 @@ def lesson_line(fields: Fields, characters: int = LINE_CHARACTERS, day: str = ""
     lengths = _allotted(
         [(len(text), weight) for _, text, weight in parts], characters - sum(len(one[0]) for one in parts)
     )
-    line = "".join(words + _cut(text, length) for (words, text, _), length in zip(parts, lengths, strict=True))
+    line = "".join(words + clipped(text, length) for (words, text, _), length in zip(parts, lengths, strict=True))
     return f"{line} ({day})" if day else line
 
 
@@ -98,7 +98,7 @@ def _allotted(parts: Sequence[tuple[int, int]], room: int) -> list[int]:
     return allotted
 
 
-def _cut(text: str, length: int) -> str:
+def clipped(text: str, length: int) -> str:
     """Return the beginning of a text, cut after a word, with an ellipsis where it is cut."""
     if len(text) <= length:
         return text
