@@ -23,6 +23,7 @@ LEAF_FILES = (
     "lazy_numpy",
     "fitted",
     "system.files",
+    "system.globs",
     "system.state_files",
     "system.threads",
     "system.git",

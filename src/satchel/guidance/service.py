@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Unpack
 
 from satchel import codec
+from satchel.answer.lessons import lessons_context
 from satchel.answer.pins import Pin
 from satchel.answer.request import AssembleRequest, PackingOptions, make_request
 from satchel.answer.search import Workbench
@@ -17,6 +17,7 @@ from satchel.answer.situation import Guide, MakeEntries, situation_context, situ
 from satchel.errors import ConfigError, ContextFileError, UsageError
 from satchel.guidance import texts as guide_texts
 from satchel.guidance import weights
+from satchel.guidance.bound import SIGNAL, bound_records
 from satchel.guidance.context_files import CONTEXTS, file_of
 from satchel.guidance.inheritance import ContextTree
 from satchel.guidance.injection import ActiveContext, Guidance, Guides, KeyRegistry, Sources, Supplies, gather, supplied
@@ -24,7 +25,7 @@ from satchel.guidance.instructions import Applied, Instructions, folders_below
 from satchel.guidance.judge import AnyJudge, VerdictFiles, judged
 from satchel.guidance.situation import Situation, make_situation
 from satchel.open_root import OpenRoot, attempts, bench_of
-from satchel.receipts.service import ReceiptService, with_account, with_guide_handles
+from satchel.receipts.service import ReceiptService, handles_of, with_account, with_guide_handles
 from satchel.receipts.session import Account
 from satchel.receipts.why import saved_request
 from satchel.safety import sanitize
@@ -32,9 +33,6 @@ from satchel.safety.trust import GUIDANCE_ORIGIN, is_trusted, trust_of
 from satchel.search import weights as search_weights
 from satchel.search.change_impact import with_former_names
 from satchel.search.chunks import chunk_of, stored_rows
-from satchel.search.filters import Filters
-from satchel.search.query import analyse
-from satchel.search.searcher import search_kind
 from satchel.store.protocol import Store
 from satchel.types import Context, EdgeType, Failure, HandleTarget, Hit, Kind, ScoredSpan, Signal, Trust
 from satchel.vocabulary import MEMORY_KINDS, OutcomeStatus
@@ -44,6 +42,12 @@ ITEMS = 5
 
 HISTORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.COMMIT)
 """Kinds that are searched for the history of a situation."""
+
+LESSON_KINDS = (Kind.MEMORY, Kind.EXPERIENCE)
+"""Kinds of records that are told before an edit."""
+
+MOST_EDITED = 20
+"""Most files of one edit whose lessons are told."""
 
 HISTORY_ORIGIN = "situation"
 """The origin of the item with the situation itself, the words of the caller."""
@@ -164,16 +168,38 @@ class GuidanceService:
         files = moment.files[:20]  # files of a situation whose history is searched
         # Records of each kind from the history of the files if the situation also has words to search for
         most = min(3, request.limit) if request.query else request.limit
-        named = naming(bench.store, files)
         hits: list[Hit] = []
         for kind in kinds if files else ():
             store = bench.store_of(kind)
             hits += (
                 commits_of(store, files, most)
                 if kind is Kind.COMMIT
-                else records_naming(store, kind, files, named, most, request.now)
+                else bound_records(store, kind, files, bench.store, request.now)[:most]
             )
         return hits
+
+    def lessons(self, files: Sequence[str], **options: Unpack[PackingOptions]) -> tuple[Context, Callable[[], object]]:
+        """Return the lessons bound to files that are about to be edited, and what records that they were sent.
+
+        `files` are below the root. Memories and experiences come in the order of `_weight`; values rest on experiences,
+        and commits tell what was done, not what to do. Options are those of a situation; a `session` gets each once.
+        """
+        request = make_request("", self._root.settings, options)
+        account = self._receipts.account(request.session, request.ledger)
+        named = files[:MOST_EDITED]
+        for attempt in attempts(self._root):
+            with attempt as states:
+                bench = bench_of(states, (), account)
+                kinds = [kind for kind in LESSON_KINDS if bench.kinds().get(kind) and bench.memory is not None]
+                hits = [
+                    hit
+                    for kind in kinds
+                    for hit in bound_records(bench.store_of(kind), kind, named, bench.store, request.now)
+                ]
+                hits.sort(key=_weight)
+                context = lessons_context(request, bench, hits, named, {"revision": bench.revision})
+        deliver = partial(self._receipts.keep, context, account, request.session, handles_of(context))
+        return context, deliver
 
     def list_rules(self) -> tuple[list[Applied], list[ActiveContext], list[Failure]]:
         """Return every instruction file, strongest first, every context of the root by path, and problems with them."""
@@ -319,7 +345,12 @@ def _meta(gathered: Guidance, situation: Situation) -> dict[str, Any]:
     }  # fmt: skip
 
 
-SIGNAL = Signal("file", 1.0, 1.0)
+def _weight(hit: Hit) -> tuple[float, float, str]:
+    """Return the order of lessons: the most important first (a failure as a weighty memory), then the newest."""
+    fields = hit.chunk.fields
+    failed = fields.get("outcome_status") == OutcomeStatus.FALSIFIED
+    importance = hit.chunk.importance if hit.chunk.kind is Kind.MEMORY else 0.8 if failed else 0.5
+    return -(importance or 0.0), -hit.chunk.created, hit.chunk.id
 
 
 def commits_of(store: Store, files: Sequence[str], most: int) -> list[Hit]:
@@ -337,33 +368,3 @@ def commits_of(store: Store, files: Sequence[str], most: int) -> list[Hit]:
     hits = [Hit(chunk_of(*row), 1.0, 0.0, (ScoredSpan(row[1].start, row[1].end, 0.0),), (SIGNAL,))
             for row in reversed(first.values())]  # fmt: skip
     return hits[:most]
-
-
-def records_naming(
-    store: Store, kind: Kind, files: Sequence[str], named: re.Pattern[str], most: int, now: float
-) -> list[Hit]:
-    """Return the records of a kind that name one of these files (`naming`); failed experiences come first."""
-    query = analyse(" ".join(dict.fromkeys(path.rpartition("/")[2] for path in files)))
-    hits = search_kind(store, kind, query, filters=Filters(), now=now).hits
-    texts = store.texts(hit.chunk.document for hit in hits)
-    chosen = [hit for hit in hits if named.search(texts[hit.chunk.document])]
-    chosen.sort(key=lambda hit: hit.chunk.fields.get("outcome_status") != OutcomeStatus.FALSIFIED)
-    return [hit._replace(signals=(*hit.signals, SIGNAL)) for hit in chosen[:most]]
-
-
-def naming(store: Store, files: Sequence[str]) -> re.Pattern[str]:
-    """Return the pattern of texts that name one of these files."""
-    return re.compile("|".join(_name_pattern(store, path) for path in files))
-
-
-def _name_pattern(store: Store, path: str) -> str:
-    """Return the pattern of the path, or of the end of it that no other indexed file has, with more of its folders."""
-    others = [f"/{key}" for _, key in store.paths_named([path.rpartition("/")[2]], []) if key != path]
-    steps = path.split("/")
-    ends = ("/".join(["", *steps[-count:]]) for count in range(1, len(steps)))
-    count = next((end.count("/") for end in ends if not any(path.endswith(end) for path in others)), len(steps))
-    folders = ""
-    for step in steps[:-count]:
-        folders = f"(?:{folders}{re.escape(step)}/)?"
-    own = re.escape("/".join(steps[-count:]))
-    return rf"(?:(?<![\w.-]){re.escape(path)}|(?<![\w./-]){folders}{own})(?![\w/-]|\.\w)"

@@ -179,14 +179,14 @@ def excluded(root: Path, folder: Path, paths: Iterable[str]) -> tuple[str, ...]:
     globs = [*HOST_FILES]
     for path in paths:
         for base in (folder, root):
-            relative = _below(root, base / path) if not path.startswith("~") else None
+            relative = below(root, base / path) if not path.startswith("~") else None
             if relative is not None:
                 literal = re.sub(r"([*?\[])", r"[\1]", relative)
                 globs += [literal, f"{literal}/*"]
     return tuple(dict.fromkeys(globs))
 
 
-def _below(root: Path, path: Path) -> str | None:
+def below(root: Path, path: Path) -> str | None:
     """Return the path relative to the root; None outside the root and for the root itself."""
     parts: list[str] = []
     for part in path.parts:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from satchel.config import Folders, LoadedSettings, load_settings
 from satchel.errors import NoIndexError, SatchelError
-from satchel.hooks import answers, event_context, hosts
+from satchel.hooks import answers, edits, event_context, hosts
 from satchel.hooks.hosts import Event, HookEvent
 from satchel.safety import sanitize
 from satchel.system import telemetry
@@ -25,12 +25,6 @@ from satchel.vocabulary import Domain
 
 PREMORTEM_SHARE = 0.35
 """Share of the budget for a premortem at the first failure of a session. The failure itself gets the rest."""
-
-EDITING = frozenset({
-    "edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace", "create", "delete", "search_replace",
-    "edit_file", "write_file", "create_file", "str_replace_editor", "str_replace_based_edit_tool",
-})  # fmt: skip
-"""Tools of hosts that change files, in lower case."""
 
 SIGNATURE_LINES = 12
 """Number of significant lines that identify a failure."""
@@ -48,8 +42,10 @@ _FAILED_COUNT = wording("failures counted")
 def after_tool(hook: event_context.EventContext) -> event_context.Answer:
     """Return similar failures if a check has failed, and nothing after other tools."""
     event = hook.event
-    if event.files and event.tool.lower() in EDITING:
+    if edits.is_edit(event):
         return _edited(hook)
+    if edits.is_look(event) and event.injects and not event.injects_before_edits:
+        return edits.lessons(hook)
     if not event.command:
         return event_context.nothing("the tool neither edits nor runs a command")
     if not is_check(event.command):
@@ -75,6 +71,7 @@ def _edited(hook: event_context.EventContext) -> event_context.Answer:
     if not hook.is_project:
         return event_context.nothing("this folder is not a project: nothing is indexed unasked")
     hook.refresh()
+    edits.bind_experience(hook)
     return event_context.Answer(telemetry.SAVED, "the index is brought up to date")
 
 
@@ -122,6 +119,7 @@ HANDLERS: Mapping[Event, Callable[[event_context.EventContext], event_context.An
     Event.SESSION_START: answers.at_start,
     Event.SUBAGENT_START: answers.at_subagent_start,
     Event.PROMPT: answers.at_prompt,
+    Event.BEFORE_TOOL: edits.before_tool,
     Event.AFTER_TOOL: after_tool,
     Event.BEFORE_COMPACTION: answers.before_compaction,
     Event.SESSION_END: answers.at_end,

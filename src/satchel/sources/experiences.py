@@ -1,5 +1,8 @@
 """The texts of an experience: one for each of its four axes, and those for a reader.
 
+A reader sees first how it ended: outcome, cause and lesson come before goal, hypothesis and action, and in little space
+it is one line that has both. An attempt without its end would be repeated.
+
 The argument of each function is the stored fields of an experience. A line with missing parts is left out, so an
 imported experience without a surprise, a root cause or a lesson has the other lines.
 """
@@ -13,6 +16,9 @@ from satchel.types import Kind
 from satchel.vocabulary import Axis, OutcomeStatus
 
 Fields = Mapping[str, Any]
+
+LINE_CHARACTERS = 320
+"""Length limit of an experience on one line: about 80 tokens."""
 
 
 def axis_texts(fields: Fields) -> dict[Axis, str]:
@@ -43,6 +49,63 @@ def heading(metadata: Fields) -> str:
     return " | ".join(filter(None, (_text(metadata, "domain"), _text(metadata, "strategy"))))
 
 
+def lesson_line(fields: Fields, characters: int = LINE_CHARACTERS, day: str = "") -> str:
+    """Return the experience on one line: `Tried X: failed because Y; do: Z (2026-03-02)`, with `day` at the end.
+
+    It has at most so many characters (a hundred or more), beside the day: each part is cut, the lesson least, and in
+    little space the attempt and the takeaway are left out, never the end. What worked begins with the lesson.
+    """
+    parts = _line_parts(fields, is_short=characters < SHORT_LINE)
+    lengths = _allotted(
+        [(len(text), weight) for _, text, weight in parts], characters - sum(len(one[0]) for one in parts)
+    )
+    line = "".join(words + clipped(text, length) for (words, text, _), length in zip(parts, lengths, strict=True))
+    return f"{line} ({day})" if day else line
+
+
+def _line_parts(fields: Fields, *, is_short: bool) -> list[tuple[str, str, int]]:
+    """Return the parts of the line: the words before each, its text, and its weight for room."""
+    status, result = _text(fields, "outcome_status"), _text(fields, "outcome_result")
+    goal, action, lesson = (_text(fields, name) for name in ("goal", "action", "lesson.what_worked"))
+    takeaway = "" if is_short else _text(fields, "lesson.takeaway")
+    more = [("; ", takeaway, 1)] if takeaway else []
+    todo = [("; do: ", lesson, 4), *more] if lesson else []
+    if status == OutcomeStatus.FALSIFIED:
+        cause = _text(fields, "root_cause.description")
+        ending = todo or ([(": ", result, 3)] if cause else [])
+        if is_short:
+            return [("Failed because ", cause or result, 3), *ending]
+        return [("Tried ", action or goal, 1), (": failed because ", cause or result, 3), *ending]
+    if status == OutcomeStatus.CONFIRMED and lesson:
+        return [("", lesson, 4), *more, ("; worked for: ", goal, 1)]
+    if status == OutcomeStatus.CONFIRMED:
+        return [("", action, 2), (": worked, ", result, 2)]
+    if status == OutcomeStatus.ABANDONED:
+        return [("Given up: ", goal, 1), (", ", result, 2), *todo]
+    return [("Not ended yet: ", goal, 1), *todo]
+
+
+def _allotted(parts: Sequence[tuple[int, int]], room: int) -> list[int]:
+    """Return the length of each part (length, weight): what short ones leave is shared by weight among the others."""
+    allotted = [0] * len(parts)
+    waiting = sorted(range(len(parts)), key=lambda place: parts[place][0] / parts[place][1])
+    while waiting:
+        place = waiting.pop(0)
+        length, weight = parts[place]
+        share = room * weight // (weight + sum(parts[other][1] for other in waiting))
+        allotted[place] = min(length, share)
+        room -= allotted[place]
+    return allotted
+
+
+def clipped(text: str, length: int) -> str:
+    """Return the beginning of a text, cut after a word, with an ellipsis where it is cut."""
+    if len(text) <= length:
+        return text
+    kept = text[: max(length - 1, 0)]
+    return f"{(kept.rpartition(' ')[0] or kept).rstrip(' ,;:')}…"
+
+
 def shown_record(kind: Kind, fields: Fields, text: str, side: Axis = Axis.FULL) -> str:
     """Return the text of a record for a reader: an experience with one side or all, a note with its fields."""
     if kind is Kind.NOTE:
@@ -51,6 +114,9 @@ def shown_record(kind: Kind, fields: Fields, text: str, side: Axis = Axis.FULL) 
         return "\n".join([text, *field_lines(fields.get("fields", {}))])
     return side_text(side, fields) if kind is Kind.EXPERIENCE else text
 
+
+SHORT_LINE = 150
+"""Characters of a line below which a failure is told without the attempt: the pieces would be too short to read."""
 
 _LABELS = {
     "goal": "Goal",
@@ -65,10 +131,10 @@ _LABELS = {
 }
 
 _SIDES = {
-    Axis.FULL: " ".join(_LABELS),
-    Axis.STRATEGY: "goal outcome cause lesson.what_worked lesson.takeaway",
-    Axis.SURPRISE: "goal outcome surprise cause lesson.takeaway",
-    Axis.ROOT_CAUSE: "cause goal outcome lesson.what_worked lesson.takeaway",
+    Axis.FULL: "outcome cause lesson.what_worked lesson.takeaway goal hypothesis action prediction surprise",
+    Axis.STRATEGY: "outcome cause lesson.what_worked lesson.takeaway goal",
+    Axis.SURPRISE: "outcome surprise cause lesson.takeaway goal",
+    Axis.ROOT_CAUSE: "cause outcome lesson.what_worked lesson.takeaway goal",
 }
 """Axis -> the entries that a reader sees of it. A hypothesis without its outcome would read as if it were true."""
 
