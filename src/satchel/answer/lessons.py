@@ -40,7 +40,7 @@ def lessons_context(
     """
     tokens = counter(request.tokenizer)
     named = ", ".join(clean_field(path) for path in files[:NAMED_FILES])
-    head = f"Remembered about {named}. {DATA_NOTICE}:"
+    head = f"Remembered {f'about {named}' if named else 'here'}. {DATA_NOTICE}:"
     candidates = [made for hit in hits if (made := _unsent(_candidate(hit, bench), bench.account)) is not None]
     room = request.max_tokens - tokens.count(head)
     rows: list[str] = []

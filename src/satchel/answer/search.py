@@ -278,12 +278,37 @@ def _gathered(
     first = [one for one in sections if one not in late]
     rows, failures = gather(first, search, bench.open_executor, request.deadline_seconds)
     if late:
-        paths = [hit.chunk.location.path for row in rows for hit in row.result.hits if hit.chunk.location is not None]
-        led_to = list(dict.fromkeys(paths))
-        bearing, more = gather(late, partial(search, led_to=led_to), bench.open_executor, request.deadline_seconds)
+        bearing, more = _bearing_rows(request, late, rows, search, bench)
         rows = sorted([*rows, *_best_lessons(bearing)], key=lambda row: sections.index(row.section))
         failures += more
     return rows, failures
+
+
+def _bearing_rows(
+    request: AssembleRequest,
+    late: Sequence[PlannedSection],
+    rows: Sequence[Gathered],
+    search: _Search,
+    bench: Workbench,
+) -> tuple[list[Gathered], list[Failure]]:
+    paths = [hit.chunk.location.path for row in rows for hit in row.result.hits if hit.chunk.location is not None]
+    led_to = list(dict.fromkeys(paths))
+    return gather(late, partial(search, led_to=led_to), bench.open_executor, request.deadline_seconds)
+
+
+def bearing_records(request: AssembleRequest, bench: Workbench) -> list[Hit]:
+    """Return the records that bear on a request, the best first, by the code and the documents that it leads to."""
+    question = sanitize.text(request.query, bench.allow)
+    query = analyse(question)
+    sections = plan_of(request, bench.kinds()).sections
+    late = [one for one in sections if gives_lessons(request, query, one.kind)]
+    if not late:
+        return []
+    search = _section_search(request, bench, query, bench.meaning(question), None)
+    files = [one for one in sections if one.kind in (Kind.CODE, Kind.DOC)]
+    rows, _ = gather(files, search, bench.open_executor, request.deadline_seconds)
+    bearing, _ = _bearing_rows(request, late, rows, search, bench)
+    return sorted((hit for row in bearing for hit in row.result.hits), key=lambda hit: -_bearing(hit))
 
 
 def gives_lessons(request: AssembleRequest, query: Query, kind: Kind) -> bool:

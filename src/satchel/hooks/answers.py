@@ -49,9 +49,11 @@ _LINES = re.compile(r"(?:#L?\d+(?:-L?\d+)?|:\d+(?:-\d+)?)$")
 PROMPT_CHARACTERS = 20_000
 """Characters at the beginning of a prompt that are searched for: pasted logs repeat themselves."""
 
-LESSONS = frozenset({Kind.MEMORY, Kind.EXPERIENCE})
-BESIDE_LESSONS = ("commits", "notes", "conversations", "values")
-"""Kinds that are answered unasked where they bear on a prompt, and other records, which are then left out."""
+LESSON_SHARE = 0.25
+"""Share of the tokens of a prompt for what is remembered, on one line each; what it does not need is for code."""
+
+NO_LESSONS = {"memories": 0.0, "experiences": 0.0}
+"""Weights of the kinds of lessons beside code: they have a share of their own."""
 
 PROMPT_TOKENS = 800
 """Tokens of context with a prompt: two or three places to begin with; an agent that wants more asks for it."""
@@ -139,20 +141,29 @@ def _without_index(hook: EventContext) -> Answer:
 
 
 def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
+    """Return the lessons that bear on a prompt, and the code that it is about if that is sure enough."""
     attached = [*mentioned(prompt), *hook.event.attached]
     least = hook.settings.hooks_min_relevance
     globs = excluded(hook.places.root, hook.folder, attached)
-    options = hook.options(max_tokens=max(tokens, 1), exclude=globs)
-    request, context, certainty = about_prompt(hook.engine, prompt, **options)
-    if certainty < least and any(item.source in LESSONS for item in context.items):
-        # What is remembered may bear on a prompt that code hardly answers.
-        options |= {"exclude": (*globs, "*"), "weights": dict.fromkeys(BESIDE_LESSONS, 0.0)}
-        request, context, _ = about_prompt(hook.engine, prompt, **options)
-        certainty = 1.0
-    if certainty < least:
+    room = max(int(tokens * LESSON_SHARE), 1)
+    lessons, deliver = hook.engine.answers.lessons(prompt, **hook.options(max_tokens=room))
+    options = hook.options(max_tokens=max(tokens - lessons.usage.used, 1), exclude=globs)
+    request, context, certainty = about_prompt(hook.engine, prompt, **options, weights=NO_LESSONS)
+    pairs = [(request, context)] if certainty >= least else []
+    if not (pairs or lessons.items):
         has_it = bool(context.shown_before)
         return nothing("the session has what is relevant" if has_it else f"nothing is relevant enough ({least:.2f})")
-    return injected(hook, "relevant to the prompt", [(request, context)])
+    answer = injected(hook, "relevant to the prompt", pairs)
+    if not lessons.items:
+        return answer
+    told = f"{counted(len(lessons.items))} remembered about such work"
+    return answer._replace(
+        reason=f"{told}; {answer.reason}" if pairs else told,
+        text="\n\n".join(filter(None, (lessons.text, answer.text))),
+        tokens=answer.tokens + lessons.usage.used,
+        contexts=(lessons, *answer.contexts),
+        deliver=(deliver, *answer.deliver),
+    )
 
 
 def about_prompt(engine: Satchel, prompt: str, **options: Any) -> tuple[Any, Context, float]:
