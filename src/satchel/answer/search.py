@@ -18,7 +18,7 @@ from satchel.search.change_relations import Impact, impact_of_question, with_cal
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
 from satchel.search.impact_wording import is_wording
-from satchel.search.query import Query, analyse, recipe_nouns, with_names
+from satchel.search.query import Query, analyse, everyday_names, recipe_nouns, with_everyday_names, with_names
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
 from satchel.search.strength import (
     absent_words,
@@ -260,7 +260,9 @@ def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool
 
 
 def with_guesses(query: Query, names: Sequence[str], bench: Workbench) -> Query:
-    """Return the question with those of the likely names that occur anywhere."""
+    """Return the question with its everyday words that name a definition, and the likely names that occur anywhere."""
+    if everyday := everyday_names(query):
+        query = with_everyday_names(query, {definition.name for definition in bench.store.definitions(everyday)})
     lexicons = (bench.store_of(kind).lexicon(kind) for kind in bench.kinds())
     return with_names(query, present_names(names, lexicons)) if names else query
 

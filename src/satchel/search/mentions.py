@@ -39,13 +39,14 @@ _COMPILED = re.compile(r"\.[cm]?js$")
 class TracedPlace(NamedTuple):
     """A chunk of the lexicon that a trace leads to, the 1-based line in its file, and how strongly (0 to 1).
 
-    With `drifted` the line is the first one of its function.
+    With `drifted` the line is the first one of its function. `end` is the last line of a range.
     """
 
     chunk: int
     line: int
     strength: float = 1.0
     drifted: bool = False
+    end: int = 0
 
 
 class _Defined(NamedTuple):
@@ -100,18 +101,30 @@ class _Sources:
 
     def chunk_at(self, document: int, line: int) -> int | None:
         """Return the chunk of a file that contains a line."""
+        return next(iter(self.chunks_at(document, line, line)), None)
+
+    def chunks_at(self, document: int, start: int, end: int) -> dict[int, int]:
+        """Return the chunks of a file with any of these lines, each with the first of them that it has."""
         first, last = _spans_of(self._lexicon, document)
         columns = self._lexicon.columns
-        inside = (columns.span_start[first:last] <= line) & (line <= columns.span_end[first:last])
-        return int(columns.span_chunk[first + int(inside.argmax())]) if inside.any() else None
+        starts = columns.span_start[first:last]
+        inside = np.flatnonzero((starts <= end) & (start <= columns.span_end[first:last]))
+        chunks: dict[int, int] = {}
+        for position in inside.tolist():
+            chunks.setdefault(int(columns.span_chunk[first + position]), max(start, int(starts[position])))
+        return chunks
+
+    def last_line(self, document: int) -> int:
+        first, last = _spans_of(self._lexicon, document)
+        return int(self._lexicon.columns.span_end[first:last].max(initial=0))
 
 
-def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> tuple[list[TracedPlace], list[TracedPlace]]:
-    """Return the places that a trace leads to, the best first, each chunk once; then those that are only mentioned."""
+def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> list[TracedPlace]:
+    """Return the places that a trace leads to, the best first, then those in prose, each chunk once."""
     frames = [*trace.frames[:MOST_FRAMES], *trace.tests[:MOST_FRAMES]]
     mentions = trace.mentions[:MOST_FRAMES]
     if not (frames or mentions or trace.errors):
-        return [], []
+        return []
     sources = _Sources([*frames, *mentions], store, lexicon)
     secondary = lexicon.columns.document_secondary > 0
     led: dict[int, TracedPlace] = {}
@@ -130,11 +143,23 @@ def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> tuple[list[Tr
     ranks = [rank for rank, chunk in enumerate(order) if chunk in tests]
     if ranks and ranks[0] > weights.TRACE_TEST_RANK:
         order.insert(weights.TRACE_TEST_RANK, order.pop(ranks[-1]))
-    framed = [
+    for place in (place for frame in mentions for place in _written(frame, sources)):
+        if led.setdefault(place.chunk, place) is place:
+            order.append(place.chunk)
+    return [
         led[chunk]._replace(strength=max(1.0 - weights.TRACE_STEP * rank, weights.TRACE_LEAST))
         for rank, chunk in enumerate(order[: weights.TRACE_PLACES])
     ]
-    return framed, [place for frame in mentions if (place := _place(frame, sources)) is not None]
+
+
+def _written(frame: Frame, sources: _Sources) -> Iterator[TracedPlace]:
+    """Yield the chunks with the lines that a sentence names, in one file or in a few of the same name."""
+    files, shared, is_whole = sources.files(frame.path)
+    if len(files) > weights.TRACE_FILES or not (shared > 1 or is_whole):
+        return
+    for document in files:
+        for chunk, line in sources.chunks_at(document, frame.line, max(frame.end, frame.line)).items():
+            yield TracedPlace(chunk, line, end=frame.end)
 
 
 def _place(frame: Frame, sources: _Sources) -> TracedPlace | None:
@@ -255,8 +280,8 @@ BARE_NAMES = frozenset({"__init__.py", "mod.rs", "index.js", "index.ts", "index.
 class Mentions(NamedTuple):
     """Exact look-ups: `path` by document; `symbol` and `trace` by chunk (positions in the lexicon).
 
-    `places` are those of the frames of a pasted trace, the best first; `trace` is the strength of each chunk that the
-    question names by a line, in a frame or in prose.
+    `places` are those that the question names by a line, in the frames of a pasted trace or in prose, the best first;
+    `trace` is the strength of each of their chunks.
     """
 
     path: FloatArray
@@ -271,9 +296,9 @@ def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
     path = _placed(lexicon.document_positions(values), values, len(lexicon.columns.document_id))
     values = _symbol_values(query, store, lexicon)
     symbol = _placed(lexicon.chunk_positions(values), values, len(lexicon.columns.chunk_row))
-    places, mentioned = traced_places(query.trace, store, lexicon)
+    places = traced_places(query.trace, store, lexicon)
     trace = np.zeros(len(symbol))
-    for place in (*mentioned, *reversed(places)):
+    for place in places:
         trace[place.chunk] = place.strength
     path[~lexicon.live_document] = 0.0
     symbol[~lexicon.live_chunk] = 0.0

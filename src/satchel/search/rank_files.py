@@ -320,7 +320,8 @@ def _lift_frames(value: FloatArray, places: Sequence[TracedPlace], lexicon: Lexi
         is_small = columns.span_end[last - 1] - columns.span_start[first] < FRAME_LINES
         around = slice(first, last) if is_small else slice(max(at - 1, first), min(at + 2, last))
         value[around] = ceiling + VALUE_TRACE * (place.strength - FRAME_REST)
-        value[at] = ceiling + VALUE_TRACE * place.strength
+        end = max(first + int((columns.span_start[first:last] <= place.end).sum()), at + 1)
+        value[at:end] = ceiling + VALUE_TRACE * place.strength
 
 
 def _in_order_of(others: FloatArray, values: FloatArray) -> FloatArray:
