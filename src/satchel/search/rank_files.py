@@ -35,6 +35,9 @@ VALUE_TRACE = 12.0
 """Value of the span of a frame above the best of all other spans, times the strength of the frame: one step of strength
 outweighs any difference in size when spans are packed."""
 
+VALUE_ASKED = 0.1
+"""Value of the first lines of a definition that is asked for by an everyday word above the best of all other spans."""
+
 VECTOR_CHUNKS = 50
 """Chunks that get a value for their vector alone, whatever their words."""
 
@@ -122,6 +125,7 @@ def rank(
     named = mentions.symbol[lexicon.columns.span_chunk[spans]] >= weights.NAMED_TEST
     stepped_back = demoted[lexicon.span_document[spans]] & ~named
     value[spans] += np.where(stepped_back, math.log(weights.SECONDARY_FACTOR), 0.0)
+    _lift_named(value, mentions.asked, lexicon)
     _lift_frames(value, mentions.places, lexicon)
     return Ranking(scores, file_score, signals, file_rank, value, support, mentions, peripheral, evidence, best)
 
@@ -305,6 +309,18 @@ def _span_values(
         - weights.VALUE_COMMENT * comment_share
     )
     return value
+
+
+def _lift_named(value: FloatArray, asked: Sequence[TracedPlace], lexicon: Lexicon) -> None:
+    """Put the first lines of these definitions before all other spans. Changes `value`."""
+    if not asked:
+        return
+    ceiling = float(value.max(initial=0.0))
+    for place in asked:
+        first = int(lexicon.chunk_first_span[place.chunk])
+        last = first + int(lexicon.chunk_span_count[place.chunk])
+        at = max(first + int((lexicon.columns.span_start[first:last] <= place.line).sum()) - 1, first)
+        value[at] = max(value[at], ceiling) + VALUE_ASKED
 
 
 def _lift_frames(value: FloatArray, places: Sequence[TracedPlace], lexicon: Lexicon) -> None:
