@@ -4,10 +4,10 @@
 
 `names_questions.tsv` has thirty of each over nine repositories, which lie as folders below REPOSITORIES (not in this
 tree: pallets/flask@258d68b, psf/requests@ef439eb, spf13/cobra@61968e8, gin-gonic/gin@d3ffc99, rack/rack@ca8a404,
-sinatra/sinatra@f891dd2, colinhacks/zod@c780507, Seldaek/monolog@68b9748, expressjs/express@8e022ed; of all but cobra and
-gin only the library folder). A question is right if its first item shows the definition or all of the asked lines, is
-the asked file, is below the asked folder, or if the answer says that a place is absent. `--source` names the `src`
-folder of another version, whose figures are added beside those that are stored; `--show` prints the questions that fail.
+sinatra/sinatra@f891dd2, colinhacks/zod@c780507, Seldaek/monolog@68b9748, expressjs/express@8e022ed; only the library
+folder of all but cobra and gin). A question is right if its first item shows the definition or all of the asked lines,
+is the asked file, is below the asked folder, or if the answer says that a place is absent. `--source` names the `src`
+folder of another version, whose figures are added to those that are stored; `--show` prints what is not right.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Case(NamedTuple):
 
 
 def cases() -> Iterator[Case]:
-    """Yield the questions of the file beside this script; `\\e` and `\\\\` in them are an escape and a backslash."""
+    """Yield the questions of the file beside this script, in which escapes and backslashes are escaped."""
     kind = ""
     for line in (HERE / "names_questions.tsv").read_text(encoding="utf-8").splitlines():
         fields = line.split("\t")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.answer import weights
 from satchel.answer.plans import Plan, PlannedSection, plan_of
+from satchel.answer.source_lines import Unreadable
 from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
 from satchel.search import weights as search_weights
@@ -18,17 +19,21 @@ from satchel.search.change_relations import Impact, impact_of_question, with_cal
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
 from satchel.search.impact_wording import is_wording
+from satchel.search.mentions import absent_places
 from satchel.search.query import Query, analyse, everyday_names, recipe_nouns, with_everyday_names, with_names
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
 from satchel.search.strength import (
+    MOST_ABSENT,
     absent_words,
     answer_strength,
     present_names,
     relevance_of,
+    sure_sentences,
 )
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.system import telemetry
+from satchel.system.files import SkipReason
 from satchel.types import RECORD_KINDS, Failure, Hit, Kind
 from satchel.vocabulary import MEMORY_KINDS
 
@@ -148,7 +153,16 @@ class Findings(NamedTuple):
         searched = [kind for kind in kinds if kind is not Kind.COMMIT or len(kinds) == 1]  # a message alone is not here
         missing = absent_words(self.query, (bench.store_of(kind).lexicon(kind) for kind in searched))
         is_impact = self.impact is not None and self.impact.is_question
-        return tuple(filterfalse(is_wording, missing)) if is_impact else missing
+        told = tuple(filterfalse(is_wording, missing)) if is_impact else missing
+        files = [bench.store.lexicon(kind) for kind in searched if kind in (Kind.CODE, Kind.DOC)]
+        absent = absent_places(self.query, sure_sentences(self.query), bench.store, files) if files else ()
+        return tuple([*(place for place in absent if not _is_left_out(place, bench)), *told][:MOST_ABSENT])
+
+
+def _is_left_out(place: str, bench: Workbench) -> bool:
+    """Return whether a place is in the tree, although not in the index."""
+    shown = bench.lines.read(place)
+    return not isinstance(shown, Unreadable) or shown.reason not in (SkipReason.VANISHED, SkipReason.OUTSIDE_ROOT)
 
 
 @dataclass(frozen=True)

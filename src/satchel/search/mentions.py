@@ -18,8 +18,9 @@ from satchel import text as words
 from satchel.search import weights
 from satchel.search.bm25 import FloatArray, idf, largest
 from satchel.search.chunks import definitions_of
-from satchel.search.query import Query, Zone, everyday_names
+from satchel.search.query import PLACE, SENTENCES, Mention, Query, Zone, everyday_names
 from satchel.search.trace import Frame, Trace, is_vendored, name_of
+from satchel.sources.code.languages import language_of
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.types import Kind
@@ -31,6 +32,8 @@ MOST_FRAMES = 200
 """Most frames that are looked up, the innermost first."""
 
 _WORDS = re.compile(r"\w+")
+
+_IN_FOLDER = re.compile(r"\b(?:in|under|below|inside|within|of|at|folder|directory)(?: the)? [`'\"]?$", re.IGNORECASE)
 
 _COMPILED = re.compile(r"\.[cm]?js$")
 """A file that may have been compiled from one of the same stem (`dist/compose.js` from `src/compose.ts`)."""
@@ -114,6 +117,11 @@ class _Sources:
             chunks.setdefault(int(columns.span_chunk[first + position]), max(start, int(starts[position])))
         return chunks
 
+    def own_files(self, path: str) -> list[int]:
+        """Return the files that a written path means: a name alone means any of that name, a longer one not."""
+        files, shared, is_whole = self.files(path)
+        return files if shared > 1 or is_whole else []
+
     def last_line(self, document: int) -> int:
         first, last = _spans_of(self._lexicon, document)
         return int(self._lexicon.columns.span_end[first:last].max(initial=0))
@@ -143,9 +151,9 @@ def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> list[TracedPl
     ranks = [rank for rank, chunk in enumerate(order) if chunk in tests]
     if ranks and ranks[0] > weights.TRACE_TEST_RANK:
         order.insert(weights.TRACE_TEST_RANK, order.pop(ranks[-1]))
-    for place in (place for frame in mentions for place in _written(frame, sources)):
-        if led.setdefault(place.chunk, place) is place:
-            order.append(place.chunk)
+    written = {place.chunk: place for frame in mentions for place in _written(frame, sources)}
+    order += [chunk for chunk in written if chunk not in led]
+    led = written | led
     return [
         led[chunk]._replace(strength=max(1.0 - weights.TRACE_STEP * rank, weights.TRACE_LEAST))
         for rank, chunk in enumerate(order[: weights.TRACE_PLACES])
@@ -154,10 +162,8 @@ def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> list[TracedPl
 
 def _written(frame: Frame, sources: _Sources) -> Iterator[TracedPlace]:
     """Yield the chunks with the lines that a sentence names, in one file or in a few of the same name."""
-    files, shared, is_whole = sources.files(frame.path)
-    if len(files) > weights.TRACE_FILES or not (shared > 1 or is_whole):
-        return
-    for document in files:
+    files = sources.own_files(frame.path)
+    for document in files if len(files) <= weights.TRACE_FILES else ():
         for chunk, line in sources.chunks_at(document, frame.line, max(frame.end, frame.line)).items():
             yield TracedPlace(chunk, line, end=frame.end)
 
@@ -331,6 +337,11 @@ def _path_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, floa
             continue
         for document in matches:
             values[document] = max(values[document], worth / len(matches) * weights.MENTION_ZONES[mention.zone])
+    folders = {mention.text: mention for mention in query.paths if _may_be_folder(mention, by_name)}
+    inside = lexicon.fetched("files by folder", folders, partial(_files_inside, store))
+    for folder, mention in folders.items():  # all of its files are meant
+        for document in inside[folder]:
+            values[document] = max(values[document], weights.PATH_WEIGHT * weights.MENTION_ZONES[mention.zone])
     for stem, mention in stems.items():
         matches = [document for document, path in by_stem.get(stem, []) if path.rpartition("/")[2] not in BARE_NAMES]
         form = "compound" if mention.form == "dotted" else mention.form
@@ -338,6 +349,24 @@ def _path_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, floa
             worth = weights.STEM_WEIGHTS[form] / len(matches) * weights.MENTION_ZONES[mention.zone]
             values[document] = max(values[document], worth)
     return values
+
+
+def _may_be_folder(mention: Mention, by_name: Mapping[str, object]) -> bool:
+    return mention.form == "folder" or ("/" in mention.text and not by_name.get(mention.text.rpartition("/")[2]))
+
+
+def _files_inside(store: Store, folders: Iterable[str]) -> dict[str, list[int]]:
+    """Return the files and documents below each folder that ends with these segments, anywhere in the tree."""
+    keys = {kind: [*store.iterate_keys(kind)] for kind in (Kind.CODE, Kind.DOC)}
+    every = words.folded("\n".join(f"/{key}" for own in keys.values() for key in own))
+    found: dict[str, list[int]] = {}
+    for folder in folders:
+        part = words.folded(f"/{'/'.join(_segments(folder))}/")
+        found[folder] = []
+        for kind, own in keys.items() if part in every else ():
+            below = [key for key in own if part in words.folded(f"/{key}")]
+            found[folder] += store.document_ids(kind, below).values()
+    return found
 
 
 def _by_name(names: Iterable[str], files: Iterable[tuple[int, str]]) -> dict[str, list[tuple[int, str]]]:
@@ -374,6 +403,32 @@ def _path_matches(mention: str, candidates: Sequence[tuple[int, str]]) -> tuple[
                 return matches, False
     named = [one for one, path in candidates if words.composed(path).rpartition("/")[2] == mention.rpartition("/")[2]]
     return named, True
+
+
+def absent_places(query: Query, spoken: str, store: Store, lexicons: Sequence[Lexicon]) -> Iterator[str]:
+    """Yield the files, lines and folders that the sentences `spoken` name and that are not in the index, as written."""
+    spoken = spoken.replace("\\", "/")
+    written = [mention.text for mention in query.paths if mention.zone in SENTENCES and mention.text in spoken]
+    frames = [Frame(path, 0) for path in written if PLACE.fullmatch(path)]
+    frames += [one for one in query.trace.mentions if "/" in one.path or language_of(one.path) is not None]
+    frames = [frame for frame in frames if frame.path.rpartition("/")[2] in spoken]
+    every = [_Sources(frames, store, lexicon) for lexicon in lexicons] if frames else []
+    absent: dict[str, None] = {}
+    for frame in frames:
+        last = [sources.last_line(document) for sources in every for document in sources.own_files(frame.path)]
+        if not last:
+            absent[frame.path] = None
+        elif frame.line > max(last):
+            absent[f"{frame.path}:{frame.line}"] = None
+    folders = [one for one in written if "/" in one and _IN_FOLDER.search(spoken[: spoken.index(one)])]
+    folders = [one for one in folders if "." not in one.rpartition("/")[2]]
+    inside = (
+        _files_inside(store, {one for path in folders for one in (path, path.partition("/")[0])}) if folders else {}
+    )
+    for folder in folders:
+        if not inside[folder] and (folder.count("/") > 1 or inside[folder.partition("/")[0]]):
+            absent[folder] = None
+    yield from absent
 
 
 class _Named(NamedTuple):

@@ -78,7 +78,7 @@ class Zone(StrEnum):
     NAMES = "names"
 
 
-_SENTENCES, _PASTED = frozenset({Zone.TITLE, Zone.PROSE}), frozenset({Zone.CODE, Zone.TRACE})
+SENTENCES, _PASTED = frozenset({Zone.TITLE, Zone.PROSE}), frozenset({Zone.CODE, Zone.TRACE})
 
 
 class QueryTerm(NamedTuple):
@@ -142,6 +142,9 @@ _ERROR_LINE = pattern(r"^[\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b")
 _TRACE_LINE = pattern(r'^\s*(?:File "|at\s+\S+.*[(:]|\d+:\s+0x|#\d+\s)|^\s*[\w./\\-]+\.\w{1,5}:\d+')
 _INLINE_CODE = pattern(r"`([^`\n]{1,200})`")
 _PATH = pattern(r"(?:[\w@+.-]+[/\\])+[\w@+.-]+|\b[\w+-]+(?:\.[\w+-]+)*\.[A-Za-z]{1,5}\b")
+PLACE = pattern(r"(?:[A-Za-z]:)?(?:[\w@+.-]*[/\\])+[\w@+-][\w@+.-]*\.[A-Za-z]\w{0,9}\b")
+"""A path of a file with a folder: whole, it is a place of the project or of none; its words tell nothing."""
+
 _FOLDERS = (
     pattern(r"\b(?:folder|directory)\s[`'\"]?([\w@+./-]*\w)", re.IGNORECASE),
     pattern(r"(?<![\w@+./-])([\w@+./-]*\w)/?[`'\"]?\s(?:folder|directory)\b", re.IGNORECASE),
@@ -271,7 +274,7 @@ def _analyse(text: str) -> Query:
             for match in _PATH.finditer(written):
                 path = match[0].replace("\\", "/")
                 paths.setdefault(path, Mention(path, "path", zone))
-            for path in _folders(written) if zone in _SENTENCES else ():
+            for path in _folders(written) if zone in SENTENCES else ():
                 paths[path] = Mention(path, "folder", zone)
     title = next((line for zone, line in zones if zone is Zone.TITLE), "")
     return Query(
@@ -330,7 +333,7 @@ def _linked(link: re.Match[str]) -> str:
 
 def everyday_names(query: Query) -> list[str]:
     """Return the stop words and single letters that stand where only a name does: `get()`, `Cache.get`, "class Any"."""
-    named = (mention.text for mention in query.symbols if mention.zone in _SENTENCES)
+    named = (mention.text for mention in query.symbols if mention.zone in SENTENCES)
     return [name for name in dict.fromkeys(named) if not words.is_meaningful(name)]
 
 
@@ -347,7 +350,9 @@ def with_everyday_names(query: Query, defined: Container[str]) -> Query:
     }
     title = math.log2(1 + weights.ZONE_WEIGHTS[Zone.TITLE])
     terms = (
-        QueryTerm(term, title, title) if zone is Zone.TITLE else QueryTerm(term, math.log2(1 + weights.ZONE_WEIGHTS[zone]), 0.0)
+        QueryTerm(term, title, title)
+        if zone is Zone.TITLE
+        else QueryTerm(term, math.log2(1 + weights.ZONE_WEIGHTS[zone]), 0.0)
         for term, zone in added.items()
     )
     return replace(query, terms=(*query.terms, *terms)) if added else query
@@ -390,7 +395,7 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = 0.0) -> tupl
                 asked.add(term)
             if zone is Zone.TITLE:
                 title[term] += count
-        for word in filter(_is_proper_compound, meaningful if zone in _SENTENCES else ()):
+        for word in filter(_is_proper_compound, meaningful if zone in SENTENCES else ()):
             term = words.stem(word.lower())  # the folder of SQLite is `sqlite`
             mass[term] = mass.get(term, 0.0) + of_zone[Zone.PROSE] * share
     for term in mass:
@@ -431,7 +436,7 @@ TELLING_FORMS = frozenset({"backticks", "dotted", "compound"})
 
 def _symbols(line: str, zone: Zone) -> Iterator[Mention]:
     quoted = {name for match in _INLINE_CODE.finditer(line) for name in re.findall(_IDENTIFIER, match[1])}
-    is_sentence = zone in _SENTENCES
+    is_sentence = zone in SENTENCES
     alone = {match[1] for match in _NAME_ALONE.finditer(line)} if is_sentence else set()
     nouns = {
         match.start("name")

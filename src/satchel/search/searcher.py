@@ -31,8 +31,8 @@ ASKED_STRENGTH = 0.5
 all that words find."""
 
 FAR_LINES, ASKED_LINES = 5, 4
-"""A definition so many lines below the first of its chunk, such as a constant or an attribute of a class, is shown by its
-own line and so many more."""
+"""A definition so many lines below the first of its chunk, such as a constant or an attribute, is shown by its own line
+and so many more."""
 
 SPANS_PER_RECORD = 8
 """Spans of files that count as much as one record among the candidates. A record is one item while a file needs several

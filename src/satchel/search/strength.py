@@ -16,7 +16,7 @@ from satchel import lazy_numpy as np
 from satchel import text as words
 from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
-from satchel.search.query import Query, Zone
+from satchel.search.query import PLACE, SENTENCES, Query, Zone
 from satchel.sources.roles import Peripheral, asked_peripherals, peripheral_role
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
@@ -114,9 +114,6 @@ MOST_ABSENT = 6
 
 SHORTEST_WORD = 3
 
-_SCANNED = (Zone.TITLE, Zone.PROSE)
-"""Zones whose words are checked: pasted code and traces have as many names from outside the project as from it."""
-
 _INLINE_CODE = re.compile(r"`([^`\n]{1,200})`")
 
 COMMON_WORDS = frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="utf-8").split())
@@ -145,12 +142,23 @@ def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
     return tuple(islice(absent, MOST_ABSENT))
 
 
+def _is_long(query: Query) -> bool:
+    return sum(len(line.split()) for zone, line in query.zones if zone in SENTENCES) > LONG_QUESTION
+
+
+def sure_sentences(query: Query) -> str:
+    """Return the sentences of a question that are about the project: of a long text, the title alone."""
+    lines = [line for zone, line in query.zones if zone in SENTENCES]
+    return title_of(query) if _is_long(query) else "\n".join(lines)
+
+
 def _telling(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
     """Yield the words about the subject of a question, each once; `stop` are the stop words if it is not English."""
-    lines = [(zone, line) for zone, line in query.zones if zone in _SCANNED]
-    is_long = sum(len(line.split()) for _, line in lines) > LONG_QUESTION
+    lines = [(zone, line) for zone, line in query.zones if zone in SENTENCES]
+    is_long = _is_long(query)
     seen = {*stop}
     for zone, line in lines:
+        line = PLACE.sub(" ", line)
         marked = {word for match in _INLINE_CODE.finditer(line) for word in words.words(match[1])}
         for place, word in enumerate(words.words(words.without_particles(line))):
             name = word.strip("_$")
