@@ -274,11 +274,13 @@ def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool
 
 
 def with_guesses(query: Query, names: Sequence[str], bench: Workbench) -> Query:
-    """Return the question with its everyday words that name a definition, and the likely names that occur anywhere."""
+    """Return the question with the likely names that occur anywhere, and its everyday words that name a definition."""
+    if names:
+        lexicons = (bench.store_of(kind).lexicon(kind) for kind in bench.kinds())
+        query = with_names(query, present) if (present := present_names(names, lexicons)) else query
     if everyday := everyday_names(query):
         query = with_everyday_names(query, {definition.name for definition in bench.store.definitions(everyday)})
-    lexicons = (bench.store_of(kind).lexicon(kind) for kind in bench.kinds())
-    return with_names(query, present_names(names, lexicons)) if names else query
+    return query
 
 
 def _reranked(query: Query, rows: list[Gathered], bench: Workbench) -> tuple[list[Gathered], list[Failure]]:

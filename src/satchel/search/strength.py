@@ -119,6 +119,8 @@ _INLINE_CODE = re.compile(r"`([^`\n]{1,200})`")
 COMMON_WORDS = frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="utf-8").split())
 """Words that say little about the subject of a question in any project; the last ones are those of other languages."""
 
+_HUMPS = words.pattern(r"(?<=[a-z\d])(?=[A-Z])")
+
 _ENDINGS = ("", *words.ENGLISH["endings"])
 _SHORT_FORMS = dict(pair.split("=") for pair in words.ENGLISH["short forms"])
 
@@ -249,11 +251,24 @@ def _present(terms: Iterable[str], lexicons: Sequence[Lexicon]) -> set[str]:
 
 
 def present_names(names: Iterable[str], lexicons: Iterable[Lexicon]) -> list[str]:
-    """Return the names of which a term occurs anywhere: the others would only make the answer look weaker."""
-    terms = {name: {term for word in words.words(name) for term in words.terms_of(word)} for name in names}
+    """Return the names of which every word occurs as it is written: a guess that is wrong must not weigh by its parts.
+
+    `loadPickle` occurs where `load_pickle` does, not where `load` and `pickle` do.
+    """
+    spelled = {name: [_spellings(word) for word in words.words(name)] for name in names}
     searched = [lexicon for lexicon in lexicons if lexicon.chunk_count]
-    present = _present({term for every in terms.values() for term in every}, searched) if terms else set()
-    return [name for name, every in terms.items() if not present.isdisjoint(every)]
+    every = {term for written in spelled.values() for terms in written for term in terms}
+    present = _present(every, searched) if every else set()
+    return [name for name, written in spelled.items() if written and not any(map(present.isdisjoint, written))]
+
+
+def _spellings(word: str) -> set[str]:
+    """Return the terms of a word, and of a compound as one word, in camel case and with underscores."""
+    first = words.terms_of(word)[:1]
+    if not words.is_compound(word):
+        return {*first}
+    parts = [part for part in _HUMPS.sub("_", word).lower().split("_") if part]
+    return {*first, words.EXACT_MARK + "_".join(parts), words.EXACT_MARK + "".join(parts), words.stem("".join(parts))}
 
 
 def _holders(lexicon: Lexicon, terms: Sequence[str], segments: Sequence[int]) -> list[list[npt.NDArray[np.uint32]]]:
