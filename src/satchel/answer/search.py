@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,11 +30,13 @@ from satchel.search.strength import (
     present_names,
     relevance_of,
     sure_sentences,
+    without_own_names,
 )
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.system import telemetry
 from satchel.system.files import SkipReason
+from satchel.text import pattern
 from satchel.types import RECORD_KINDS, Failure, Hit, Kind
 from satchel.vocabulary import MEMORY_KINDS
 
@@ -274,13 +277,32 @@ def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool
 
 
 def with_guesses(query: Query, names: Sequence[str], bench: Workbench) -> Query:
-    """Return the question with the likely names that occur anywhere, and its everyday words that name a definition."""
+    """Return the question with the likely names that occur anywhere, and its everyday words that name a definition.
+
+    The name of the repository itself is left out.
+    """
+    code = bench.store.lexicon(Kind.CODE)
+    query = without_own_names(query, code.derived("own names", lambda: own_names(bench.lines)))
     if names:
         lexicons = (bench.store_of(kind).lexicon(kind) for kind in bench.kinds())
         query = with_names(query, present) if (present := present_names(names, lexicons)) else query
     if everyday := everyday_names(query):
         query = with_everyday_names(query, {definition.name for definition in bench.store.definitions(everyday)})
     return query
+
+
+_MANIFESTS = ("package.json", "pyproject.toml", "setup.cfg", "setup.py", "Cargo.toml", "go.mod", "composer.json")
+_PACKAGE_NAME = pattern(
+    r"^\s*(?:module\s+|\"?name\"?\s*[:=]\s*[\"']?)(?:[\w@.-]+/)*(?P<name>[^\W\d]\w*)[\"']?,?\s*$", re.MULTILINE
+)
+
+
+def own_names(lines: FileLines) -> frozenset[str]:
+    """Return the names of a repository, in lower case: of its folder and, as its manifests say, of its package."""
+    read = (lines.read(name) for name in _MANIFESTS)
+    texts = ("\n".join(one.lines) for one in read if not isinstance(one, Unreadable))
+    named = (match["name"] for text in texts if (match := _PACKAGE_NAME.search(text)))
+    return frozenset(name.lower() for name in (lines.root_name, *named))
 
 
 def _reranked(query: Query, rows: list[Gathered], bench: Workbench) -> tuple[list[Gathered], list[Failure]]:

@@ -167,6 +167,13 @@ _CALLED_SO = pattern(
 )
 """A word after a noun of code that does not go on with it: `the method get of Cache`, not `the class loading code`."""
 
+_OF_CODE = pattern(
+    r"(?<=\bfunction )\w+|(?<=\bmethod )\w+|(?<=\bclass )\w+|(?<=\bvariable )\w+"
+    r"|\w+(?=(?:\.|::|#|->)\w| (?:class|object|function|constructor|instance|interface|module|package)\b)",
+    re.IGNORECASE,
+)
+"""A word beside a noun of code, or an owner: `the Flask class`, `Plug.Session`."""
+
 _PLURAL = pattern(r"\(e?s\)")
 _TEST_REQUEST = pattern(
     r"\b(?:add|write|fix|update|improve|find|show|which|what|where|missing|flaky|our|the)\b[^.\n]{0,30}\btests?\b",
@@ -356,6 +363,27 @@ def with_everyday_names(query: Query, defined: Container[str]) -> Query:
         for term, zone in added.items()
     )
     return replace(query, terms=(*query.terms, *terms)) if added else query
+
+
+_PROSE_FORMS = frozenset({"plain", "capitalised"})
+
+
+def without_words(query: Query, names: Container[str]) -> Query:
+    """Return the question without these words (in lower case), except those that are written as code has them.
+
+    A class that is called so is still one of the names.
+    """
+    own = {one.text.lower() for one in query.symbols if one.text.lower() in names}
+    own -= {one.text.lower() for one in query.symbols if one.form not in _PROSE_FORMS}
+    own -= {match[0].lower() for _, line in query.zones for match in _OF_CODE.finditer(line)}
+    others = {word for _, line in query.zones for word in words.words(line) if word.lower() not in own}
+    kept = {term for word in others for term in words.terms_of(word)}
+    stems = {words.stem(name) for name in own} - kept
+    return replace(
+        query,
+        terms=tuple(term for term in query.terms if term.term not in stems),
+        symbols=tuple(one for one in query.symbols if one.form == "capitalised" or one.text.lower() not in own),
+    )
 
 
 def with_names(query: Query, names: Sequence[str]) -> Query:

@@ -16,7 +16,7 @@ from satchel import lazy_numpy as np
 from satchel import text as words
 from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
-from satchel.search.query import PLACE, SENTENCES, Query, Zone
+from satchel.search.query import PLACE, SENTENCES, Query, Zone, without_words
 from satchel.sources.roles import Peripheral, asked_peripherals, peripheral_role
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
@@ -173,6 +173,16 @@ def _telling(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
             if is_sure and name.lower() not in seen and _is_telling(name):
                 seen.add(name.lower())
                 yield name
+
+
+def without_own_names(query: Query, names: AbstractSet[str]) -> Query:
+    """Return the question without the names of its repository (in lower case), if other words tell its subject.
+
+    All files are about them: `how does flask sign a cookie` asks in flask how a cookie is signed.
+    """
+    stop, _ = words.other_language("\n".join(line for _, line in query.zones))
+    told = {word.lower() for word in _telling(query, stop)}
+    return without_words(query, names) if told & names and told - names else query
 
 
 _UNINFLECTED = words.pattern(r"[\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]{2}")
