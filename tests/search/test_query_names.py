@@ -39,7 +39,7 @@ def first(satchel: Satchel, *names: str) -> str:
 
 def test_a_likely_name_leads_to_its_definition(satchel: Satchel) -> None:
     assert first(satchel) != "shop/limits.py"
-    assert first(satchel, "MAX_OPEN_CARTS", "cart_limit") == "shop/limits.py"
+    assert first(satchel, "MAX_OPEN_CARTS", "refuse", "cart_limit") == "shop/limits.py"
 
 
 def test_names_that_occur_nowhere_change_nothing_and_are_not_told_as_missing(satchel: Satchel) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from satchel.answer import weights
-from satchel.answer.fill_policy import documents_lead, fill_policy, is_weak_match, shares_budget, value_range
+from satchel.answer.fill_policy import documents_lead, fill_policy, is_led, is_weak_match, shares_budget, value_range
 from satchel.answer.inputs import sections_of
 from satchel.answer.items import counted_items
 from satchel.answer.pins import find_pins, with_pins
@@ -70,7 +70,7 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         request,
         searched.missing_words,
         sum(not term.guessed for term in searched.findings.query.terms),
-        1.0 if is_sure else strength,
+        1.0 if is_sure or is_led(sections) else strength,
         is_weak=not is_known and is_weak_match(request, sections, strength),
         call_sites=call_site_lines(listing, counter(request.tokenizer), request.max_tokens),
     )

@@ -17,8 +17,8 @@ from satchel import lazy_numpy as np
 from satchel import text as words
 from satchel.search import weights
 from satchel.search.bm25 import FloatArray, idf, largest
-from satchel.search.chunks import definitions_of
-from satchel.search.query import PLACE, SENTENCES, Mention, Query, Zone, everyday_names
+from satchel.search.named import Definition, asked_definitions, definition_values, named_definitions
+from satchel.search.query import PLACE, SENTENCES, Mention, Query
 from satchel.search.trace import Frame, Trace, is_vendored, name_of
 from satchel.sources.code.languages import language_of
 from satchel.store.protocol import Store
@@ -287,29 +287,29 @@ class Mentions(NamedTuple):
     """Exact look-ups: `path` by document; `symbol` and `trace` by chunk (positions in the lexicon).
 
     `places` are those that the question names by a line, in the frames of a pasted trace or in prose, the best first;
-    `trace` is the strength of each of their chunks. `asked` are the definitions of everyday words that are named.
+    `trace` is the strength of each of their chunks. `asked` are definitions that are named and that words do not find.
     """
 
     path: FloatArray
     symbol: FloatArray
     trace: FloatArray
     places: tuple[TracedPlace, ...] = ()
-    asked: tuple[TracedPlace, ...] = ()
+    asked: tuple[Definition, ...] = ()
 
 
 def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
     """Resolve what the query names against the store."""
     values = _path_values(query, store, lexicon)
     path = _placed(lexicon.document_positions(values), values, len(lexicon.columns.document_id))
-    defined = _definitions(query, store, lexicon)
-    symbol = _symbol_values(query, defined, len(lexicon.columns.chunk_row))
+    defined = named_definitions(query, store, lexicon)
+    symbol = definition_values(query, defined, len(lexicon.columns.chunk_row))
     places = traced_places(query.trace, store, lexicon)
     trace = np.zeros(len(symbol))
     for place in places:
         trace[place.chunk] = place.strength
     path[~lexicon.live_document] = 0.0
-    asked = tuple(dict.fromkeys(_asked_for(query, defined, lexicon, path)))
-    return Mentions(path, symbol, trace, tuple(places), asked)
+    asked = asked_definitions(query, defined, store, lexicon, path)
+    return Mentions(path, symbol, trace, tuple(places), tuple(dict.fromkeys(asked)))
 
 
 def _placed(positions: IntArray, values: Mapping[int, float], total: int) -> FloatArray:
@@ -429,61 +429,3 @@ def absent_places(query: Query, spoken: str, store: Store, lexicons: Sequence[Le
         if not inside[folder] and (folder.count("/") > 1 or inside[folder.partition("/")[0]]):
             absent[folder] = None
     yield from absent
-
-
-class _Named(NamedTuple):
-    """A live definition of a mentioned name, as positions of the lexicon."""
-
-    chunk: int
-    document: int
-    line: int
-    owner: str
-
-
-def _definitions(query: Query, store: Store, lexicon: Lexicon) -> dict[str, list[_Named]]:
-    """Return the definitions of each mentioned name in this kind of files; none of a name with very many."""
-    names = dict.fromkeys(mention.text for mention in query.symbols)
-    most = weights.MENTION_DEFINITIONS
-    by_name = lexicon.fetched(most, names, partial(definitions_of, store, most))
-    rows = [one for name in names for one in by_name[name]]
-    positions = lexicon.chunk_positions(one.row for one in rows).tolist()
-    defined: dict[str, list[_Named]] = {name: [] for name in names}
-    for one, chunk in zip(rows, positions, strict=True):
-        if chunk >= 0 and lexicon.live_chunk[chunk]:
-            document = int(lexicon.columns.chunk_document[chunk])
-            defined[one.name].append(_Named(chunk, document, one.line, one.owner.rpartition(".")[2]))
-    return defined
-
-
-def _symbol_values(query: Query, defined: Mapping[str, Sequence[_Named]], total: int) -> FloatArray:
-    """Return for each of `total` chunks the weight of the best mention of a name that it defines."""
-    values = np.zeros(total)
-    for mention in query.symbols:
-        definitions = defined[mention.text]
-        for definition in definitions:
-            worth = weights.FORM_WEIGHTS[mention.form] / len(definitions) ** weights.DEFINITIONS_EXPONENT
-            factor = weights.OWNER_FACTOR if mention.qualifier and definition.owner == mention.qualifier else 1.0
-            values[definition.chunk] = max(values[definition.chunk], worth * factor)
-    return values
-
-
-def _asked_for(
-    query: Query, defined: Mapping[str, Sequence[_Named]], lexicon: Lexicon, path: FloatArray
-) -> Iterator[TracedPlace]:
-    """Yield the definitions of everyday words that the first line names, where it is clear which: words find none.
-
-    Those of an owner or in a file that the question names are meant, else those outside of tests. `path` is the value
-    of each document as named by its path.
-    """
-    named = {mention.text for mention in query.symbols}
-    in_test = lexicon.columns.document_secondary > 0
-    for name in everyday_names(query):
-        definitions = defined[name] if any(one.text == name and one.zone is Zone.TITLE for one in query.symbols) else []
-        meant = (
-            [one for one in definitions if one.owner in named]
-            or [one for one in definitions if path[one.document] >= weights.FILE_NAME_WEIGHT]
-            or [one for one in definitions if not in_test[one.document]]
-            or definitions
-        )
-        if len({one.chunk for one in meant}) <= weights.CALL_DEFINITIONS:
-            yield from (TracedPlace(one.chunk, one.line) for one in meant)

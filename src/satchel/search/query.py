@@ -160,12 +160,11 @@ _SEPARATORS = pattern(r"\.|::|#|->")
 _NAME_ALONE = pattern(rf"`({_QUALIFIED}*)(?:\([^`\n]*\))?`")
 """Inline code that is one name, maybe with its owner and a call: not `if x in y`."""
 
-_CALLED_SO = pattern(
-    rf"\b(?:function|method|class|variable)\s+(?P<name>{_IDENTIFIER})"
-    r"(?=(?:\(\))?(?:\s*[.,;:?!)]|\s*$|\s+(?:in|of|from|on|for|is|does|do|and|or|return)\b))",
-    re.IGNORECASE,
+_CALLED_SO = pattern(rf"\b(?:function|method|class|variable)\s+({_IDENTIFIER})", re.IGNORECASE)
+_NAME_END = pattern(
+    r"(?:\(\))?(?:\s*[.,;:?!)]|\s*$|\s+(?:in|of|from|on|for|is|does|do|and|or|return|defined|declared|implemented)\b)"
 )
-"""A word after a noun of code that does not go on with it: `the method get of Cache`, not `the class loading code`."""
+"""What follows a small word after a noun of code that is a name: `the method get of Cache`, not `the class loading`."""
 
 _OF_CODE = pattern(
     r"(?<=\bfunction )\w+|(?<=\bmethod )\w+|(?<=\bclass )\w+|(?<=\bvariable )\w+"
@@ -462,15 +461,18 @@ TELLING_FORMS = frozenset({"backticks", "dotted", "compound"})
 """Forms of mentions that only code has."""
 
 
+def _is_called_so(match: re.Match[str]) -> bool:
+    """Return whether the word after a noun of code is a name."""
+    if match[1].lower() in words.AFTER_NOUNS:
+        return False
+    return match[1][0].isupper() or _NAME_END.match(match.string, match.end()) is not None
+
+
 def _symbols(line: str, zone: Zone) -> Iterator[Mention]:
     quoted = {name for match in _INLINE_CODE.finditer(line) for name in re.findall(_IDENTIFIER, match[1])}
     is_sentence = zone in SENTENCES
     alone = {match[1] for match in _NAME_ALONE.finditer(line)} if is_sentence else set()
-    nouns = {
-        match.start("name")
-        for match in (_CALLED_SO.finditer(line) if is_sentence else ())
-        if match["name"].lower() not in words.AFTER_NOUNS
-    }
+    nouns = {match.start(1) for match in _CALLED_SO.finditer(line) if _is_called_so(match)} if is_sentence else set()
     for match in _DOTTED.finditer(line):
         pieces = _SEPARATORS.split(match[0])
         for index in range(1, len(pieces)):

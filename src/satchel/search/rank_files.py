@@ -17,6 +17,7 @@ from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
 from satchel.search.filters import SearchStrategy
 from satchel.search.mentions import Mentions, TracedPlace, look_up
+from satchel.search.named import Definition
 from satchel.search.query import Query
 from satchel.search.strength import Evidence, aside, spans_share, title_share
 from satchel.search.votes import Votes, neighbours
@@ -158,10 +159,11 @@ def _silenced(
 
 def _evidence(query: Query, lexicon: Lexicon, scores: bm25.Scores, mentions: Mentions) -> Evidence:
     """Return the evidence for the answer. Tests count as well: they show that the project has the subject."""
+    is_placed = float(mentions.path.max(initial=0.0)) >= weights.PATH_WEIGHT  # named with its folder, not by chance
     return Evidence(
         title_share(scores.title, scores.title_mass),
         spans_share(scores.span_matched, lexicon.span_count),
-        min(float(mentions.symbol.max(initial=0.0)) / weights.LARGEST_MENTION, 1.0),
+        1.0 if is_placed else min(float(mentions.symbol.max(initial=0.0)) / weights.LARGEST_MENTION, 1.0),
         sum(not term.guessed for term in query.terms),
     )
 
@@ -311,7 +313,7 @@ def _span_values(
     return value
 
 
-def _lift_named(value: FloatArray, asked: Sequence[TracedPlace], lexicon: Lexicon) -> None:
+def _lift_named(value: FloatArray, asked: Sequence[Definition], lexicon: Lexicon) -> None:
     """Put the first lines of these definitions before all other spans. Changes `value`."""
     if not asked:
         return
