@@ -2,10 +2,14 @@
 
     python benchmarks/names.py REPOSITORIES [--source SRC] [--out benchmarks/results/names.json] [--show]
 
-`names_questions.tsv` has thirty of each over nine repositories, which lie as folders below REPOSITORIES (not in this
-tree: pallets/flask@258d68b, psf/requests@ef439eb, spf13/cobra@61968e8, gin-gonic/gin@d3ffc99, rack/rack@ca8a404,
-sinatra/sinatra@f891dd2, colinhacks/zod@c780507, Seldaek/monolog@68b9748, expressjs/express@8e022ed; only the library
-folder of all but cobra and gin). A question is right if its first item shows the definition or all of the asked lines,
+`names_questions.tsv` has thirty of each over nine repositories, written before the code, and fifteen of each over four
+others, written after it (`unseen`; the code was changed once for one of them). The repositories lie as folders below
+REPOSITORIES, not in this tree: pallets/flask@258d68b, psf/requests@ef439eb, spf13/cobra@61968e8, gin-gonic/gin@d3ffc99,
+rack/rack@ca8a404, sinatra/sinatra@f891dd2, colinhacks/zod@c780507, Seldaek/monolog@68b9748, expressjs/express@8e022ed,
+laravel/framework@0dcc8d2, tokio-rs/tokio@5db10f5, aio-libs/aiohttp@fc67cfd, Muvon/octocode@b1771ba; of most only the library
+folder.
+
+A question is right if its first item shows the definition or all of the asked lines,
 is the asked file, is below the asked folder, or if the answer says that a place is absent. `--source` names the `src`
 folder of another version, whose figures are added to those that are stored; `--show` prints what is not right.
 """
@@ -29,7 +33,7 @@ HERE = Path(__file__).parent
 
 
 class Case(NamedTuple):
-    """A question about one repository. `kind` is `name` or `place`."""
+    """A question about one repository. `kind` is the heading above it."""
 
     kind: str
     repository: str
@@ -100,7 +104,7 @@ def main() -> None:
         answers = ask(given.repositories, home)
     counts = {
         kind: {"questions": len(own), "right": sum(own)}
-        for kind in ("name", "place")
+        for kind in dict.fromkeys(case.kind for case, _ in answers)
         for own in [[right for case, right in answers if case.kind == kind]]
     }
     print(json.dumps(counts))

@@ -1,4 +1,4 @@
-"""Everyday words are names where they stand as names and a definition has them, and the meant definition comes first."""
+"""Everyday words are names where they stand as names and a definition has them; the meant definition comes first."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from satchel.types import Context
 
 MANY = 40
 FILES = {
-    "depot/core.py": "def get(shelf, parcel):\n    return shelf.find(parcel)\n\n\ndef any(parcels):\n    return bool(parcels)\n",
-    "depot/shelf.py": "class Shelf:\n    def make(self, size):\n        return size\n\n\nclass Box:\n    def make(self, wood):\n"
-    "        return wood\n",
+    "depot/core.py": "def get(shelf, parcel):\n    return shelf.find(parcel)\n\n\ndef any(parcels):\n    return 1\n",
+    "depot/shelf.py": "class Shelf:\n    def make(self, size):\n        return size\n\n\n"
+    "class Box:\n    def make(self, wood):\n        return wood\n",
     "depot/state.py": "".join(f"LIMIT_{number} = {number}\n" for number in range(30)) + "g = dict(places=())\n",
     **{
         f"depot/room_{number}.py": f"from depot.core import get\n\n\ndef open_room_{number}(shelf):\n"

@@ -17,7 +17,7 @@ from satchel import lazy_numpy as np
 from satchel import text as words
 from satchel.search import weights
 from satchel.search.bm25 import FloatArray, idf, largest
-from satchel.search.named import Definition, asked_definitions, definition_values, named_definitions
+from satchel.search.named import NamedDefinition, asked_definitions, definition_values, named_definitions
 from satchel.search.query import PLACE, SENTENCES, Mention, Query
 from satchel.search.trace import Frame, Trace, is_vendored, name_of
 from satchel.sources.code.languages import language_of
@@ -294,7 +294,7 @@ class Mentions(NamedTuple):
     symbol: FloatArray
     trace: FloatArray
     places: tuple[TracedPlace, ...] = ()
-    asked: tuple[Definition, ...] = ()
+    asked: tuple[NamedDefinition, ...] = ()
 
 
 def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:

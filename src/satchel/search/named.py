@@ -23,7 +23,7 @@ _WRITTEN_FORMS = frozenset({"backticks", "dotted", "call"})
 """Forms in which a class is named, not only spoken of."""
 
 
-class Definition(NamedTuple):
+class NamedDefinition(NamedTuple):
     """A live definition of a mentioned name, as positions of the lexicon."""
 
     chunk: int
@@ -32,22 +32,22 @@ class Definition(NamedTuple):
     owner: str
 
 
-def named_definitions(query: Query, store: Store, lexicon: Lexicon) -> dict[str, list[Definition]]:
+def named_definitions(query: Query, store: Store, lexicon: Lexicon) -> dict[str, list[NamedDefinition]]:
     """Return the definitions of each mentioned name in this kind of files; none of a name with very many."""
     names = dict.fromkeys(mention.text for mention in query.symbols)
     most = weights.MENTION_DEFINITIONS
     by_name = lexicon.fetched(most, names, partial(definitions_of, store, most))
     rows = [one for name in names for one in by_name[name]]
     positions = lexicon.chunk_positions(one.row for one in rows).tolist()
-    defined: dict[str, list[Definition]] = {name: [] for name in names}
+    defined: dict[str, list[NamedDefinition]] = {name: [] for name in names}
     for one, chunk in zip(rows, positions, strict=True):
         if chunk >= 0 and lexicon.live_chunk[chunk]:
             document = int(lexicon.columns.chunk_document[chunk])
-            defined[one.name].append(Definition(chunk, document, one.line, one.owner))
+            defined[one.name].append(NamedDefinition(chunk, document, one.line, one.owner))
     return defined
 
 
-def definition_values(query: Query, defined: Mapping[str, Sequence[Definition]], total: int) -> FloatArray:
+def definition_values(query: Query, defined: Mapping[str, Sequence[NamedDefinition]], total: int) -> FloatArray:
     """Return for each of `total` chunks the weight of the best mention of a name that it defines."""
     values = np.zeros(total)
     for mention in query.symbols:
@@ -61,8 +61,8 @@ def definition_values(query: Query, defined: Mapping[str, Sequence[Definition]],
 
 
 def asked_definitions(
-    query: Query, defined: Mapping[str, Sequence[Definition]], store: Store, lexicon: Lexicon, path: FloatArray
-) -> Iterator[Definition]:
+    query: Query, defined: Mapping[str, Sequence[NamedDefinition]], store: Store, lexicon: Lexicon, path: FloatArray
+) -> Iterator[NamedDefinition]:
     """Yield the definitions that the first line names and that its words alone would not put first, the meant ones.
 
     These are definitions of everyday words, and of a short question classes that several files open again. `path` is
@@ -81,8 +81,8 @@ def asked_definitions(
 
 
 def _meant(
-    definitions: Sequence[Definition], named: AbstractSet[str], lexicon: Lexicon, path: FloatArray
-) -> Sequence[Definition]:
+    definitions: Sequence[NamedDefinition], named: AbstractSet[str], lexicon: Lexicon, path: FloatArray
+) -> Sequence[NamedDefinition]:
     """Return the definitions of an owner or in a file that the question names, else those outside of tests."""
     in_test = lexicon.columns.document_secondary > 0
     return (
@@ -93,7 +93,9 @@ def _meant(
     )
 
 
-def _first_opened(name: str, definitions: Sequence[Definition], store: Store, lexicon: Lexicon) -> list[Definition]:
+def _first_opened(
+    name: str, definitions: Sequence[NamedDefinition], store: Store, lexicon: Lexicon
+) -> list[NamedDefinition]:
     """Return the definition of a class that several files open again: the one in the file that is called like it."""
     opened = [one for one in definitions if one.owner.rpartition(".")[2] != name]  # without its constructors
     files = {one.document for one in opened}

@@ -463,9 +463,9 @@ TELLING_FORMS = frozenset({"backticks", "dotted", "compound"})
 
 def _is_called_so(match: re.Match[str]) -> bool:
     """Return whether the word after a noun of code is a name."""
-    if match[1].lower() in words.AFTER_NOUNS:
-        return False
-    return match[1][0].isupper() or _NAME_END.match(match.string, match.end()) is not None
+    if match[1][0].isupper():
+        return True
+    return match[1] not in words.AFTER_NOUNS and _NAME_END.match(match.string, match.end()) is not None
 
 
 def _symbols(line: str, zone: Zone) -> Iterator[Mention]:

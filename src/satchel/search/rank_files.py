@@ -17,7 +17,7 @@ from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
 from satchel.search.filters import SearchStrategy
 from satchel.search.mentions import Mentions, TracedPlace, look_up
-from satchel.search.named import Definition
+from satchel.search.named import NamedDefinition
 from satchel.search.query import Query
 from satchel.search.strength import Evidence, aside, spans_share, title_share
 from satchel.search.votes import Votes, neighbours
@@ -313,7 +313,7 @@ def _span_values(
     return value
 
 
-def _lift_named(value: FloatArray, asked: Sequence[Definition], lexicon: Lexicon) -> None:
+def _lift_named(value: FloatArray, asked: Sequence[NamedDefinition], lexicon: Lexicon) -> None:
     """Put the first lines of these definitions before all other spans. Changes `value`."""
     if not asked:
         return
