@@ -6,12 +6,12 @@
 others, written after it (`unseen`; the code was changed once for one of them). The repositories lie as folders below
 REPOSITORIES, not in this tree: pallets/flask@258d68b, psf/requests@ef439eb, spf13/cobra@61968e8, gin-gonic/gin@d3ffc99,
 rack/rack@ca8a404, sinatra/sinatra@f891dd2, colinhacks/zod@c780507, Seldaek/monolog@68b9748, expressjs/express@8e022ed,
-laravel/framework@0dcc8d2, tokio-rs/tokio@5db10f5, aio-libs/aiohttp@fc67cfd, Muvon/octocode@b1771ba; of most only the library
-folder.
+laravel/framework@0dcc8d2, tokio-rs/tokio@5db10f5, aio-libs/aiohttp@fc67cfd and Muvon/octocode@b1771ba, of most only the
+library folder.
 
-A question is right if its first item shows the definition or all of the asked lines,
-is the asked file, is below the asked folder, or if the answer says that a place is absent. `--source` names the `src`
-folder of another version, whose figures are added to those that are stored; `--show` prints what is not right.
+A question is right if its first item shows the definition or all of the asked lines, is the asked file, is below the
+asked folder, or if the answer says that a place is absent. `--source` names the `src` folder of another version, whose
+figures are added to those that are stored; `--show` prints what is not right.
 """
 
 from __future__ import annotations

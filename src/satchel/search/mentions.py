@@ -19,6 +19,7 @@ from satchel.search import weights
 from satchel.search.bm25 import FloatArray, idf, largest
 from satchel.search.named import NamedDefinition, asked_definitions, definition_values, named_definitions
 from satchel.search.query import PLACE, SENTENCES, Mention, Query
+from satchel.search.strength import is_long, title_of
 from satchel.search.trace import Frame, Trace, is_vendored, name_of
 from satchel.sources.code.languages import language_of
 from satchel.store.protocol import Store
@@ -127,12 +128,18 @@ class _Sources:
         return int(self._lexicon.columns.span_end[first:last].max(initial=0))
 
 
-def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> list[TracedPlace]:
-    """Return the places that a trace leads to, the best first, then those in prose, each chunk once."""
+def traced_places(query: Query, store: Store, lexicon: Lexicon) -> tuple[list[TracedPlace], list[TracedPlace]]:
+    """Return the places that a question leads to by lines, the best first, each chunk once; then those only mentioned.
+
+    A line that a sentence asks about leads there. One in a log, or far down in an issue, is mostly of another version.
+    """
+    trace = query.trace
     frames = [*trace.frames[:MOST_FRAMES], *trace.tests[:MOST_FRAMES]]
     mentions = trace.mentions[:MOST_FRAMES]
     if not (frames or mentions or trace.errors):
-        return []
+        return [], []
+    spoken = (title_of(query) if is_long(query) else query.text).replace("\\", "/")
+    asked = [frame for frame in mentions if frame.path in spoken]
     sources = _Sources([*frames, *mentions], store, lexicon)
     secondary = lexicon.columns.document_secondary > 0
     led: dict[int, TracedPlace] = {}
@@ -151,13 +158,15 @@ def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> list[TracedPl
     ranks = [rank for rank, chunk in enumerate(order) if chunk in tests]
     if ranks and ranks[0] > weights.TRACE_TEST_RANK:
         order.insert(weights.TRACE_TEST_RANK, order.pop(ranks[-1]))
-    written = {place.chunk: place for frame in mentions for place in _written(frame, sources)}
+    written = {place.chunk: place for frame in asked for place in _written(frame, sources)}
     order += [chunk for chunk in written if chunk not in led]
     led = written | led
-    return [
+    framed = [
         led[chunk]._replace(strength=max(1.0 - weights.TRACE_STEP * rank, weights.TRACE_LEAST))
         for rank, chunk in enumerate(order[: weights.TRACE_PLACES])
     ]
+    others = (_place(frame, sources) for frame in mentions if frame not in asked)
+    return framed, [place for place in others if place is not None]
 
 
 def _written(frame: Frame, sources: _Sources) -> Iterator[TracedPlace]:
@@ -286,8 +295,9 @@ BARE_NAMES = frozenset({"__init__.py", "mod.rs", "index.js", "index.ts", "index.
 class Mentions(NamedTuple):
     """Exact look-ups: `path` by document; `symbol` and `trace` by chunk (positions in the lexicon).
 
-    `places` are those that the question names by a line, in the frames of a pasted trace or in prose, the best first;
-    `trace` is the strength of each of their chunks. `asked` are definitions that are named and that words do not find.
+    `places` are those of the frames of a pasted trace and of the lines that a sentence asks about, the best first;
+    `trace` is the strength of each chunk that the question names by a line, wherever. `asked` are definitions that are
+    named and that words do not find.
     """
 
     path: FloatArray
@@ -303,9 +313,9 @@ def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
     path = _placed(lexicon.document_positions(values), values, len(lexicon.columns.document_id))
     defined = named_definitions(query, store, lexicon)
     symbol = definition_values(query, defined, len(lexicon.columns.chunk_row))
-    places = traced_places(query.trace, store, lexicon)
+    places, mentioned = traced_places(query, store, lexicon)
     trace = np.zeros(len(symbol))
-    for place in places:
+    for place in (*mentioned, *reversed(places)):
         trace[place.chunk] = place.strength
     path[~lexicon.live_document] = 0.0
     asked = asked_definitions(query, defined, store, lexicon, path)

@@ -19,7 +19,7 @@ from satchel.search.filters import SearchStrategy
 from satchel.search.mentions import Mentions, TracedPlace, look_up
 from satchel.search.named import NamedDefinition
 from satchel.search.query import Query
-from satchel.search.strength import Evidence, aside, spans_share, title_share
+from satchel.search.strength import Evidence, aside, is_long, spans_share, title_share
 from satchel.search.votes import Votes, neighbours
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
@@ -159,7 +159,8 @@ def _silenced(
 
 def _evidence(query: Query, lexicon: Lexicon, scores: bm25.Scores, mentions: Mentions) -> Evidence:
     """Return the evidence for the answer. Tests count as well: they show that the project has the subject."""
-    is_placed = float(mentions.path.max(initial=0.0)) >= weights.PATH_WEIGHT  # named with its folder, not by chance
+    # A short question that names a file with its folder is about it; an issue names some by the way.
+    is_placed = not is_long(query) and float(mentions.path.max(initial=0.0)) >= weights.PATH_WEIGHT
     return Evidence(
         title_share(scores.title, scores.title_mass),
         spans_share(scores.span_matched, lexicon.span_count),

@@ -144,20 +144,21 @@ def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
     return tuple(islice(absent, MOST_ABSENT))
 
 
-def _is_long(query: Query) -> bool:
+def is_long(query: Query) -> bool:
+    """Return whether a question is a longer text: an issue or a message."""
     return sum(len(line.split()) for zone, line in query.zones if zone in SENTENCES) > LONG_QUESTION
 
 
 def sure_sentences(query: Query) -> str:
     """Return the sentences of a question that are about the project: of a long text, the title alone."""
     lines = [line for zone, line in query.zones if zone in SENTENCES]
-    return title_of(query) if _is_long(query) else "\n".join(lines)
+    return title_of(query) if is_long(query) else "\n".join(lines)
 
 
 def _telling(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
     """Yield the words about the subject of a question, each once; `stop` are the stop words if it is not English."""
     lines = [(zone, line) for zone, line in query.zones if zone in SENTENCES]
-    is_long = _is_long(query)
+    is_message = is_long(query)
     seen = {*stop}
     for zone, line in lines:
         line = PLACE.sub(" ", line)
@@ -165,7 +166,7 @@ def _telling(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
         for place, word in enumerate(words.words(words.without_particles(line))):
             name = word.strip("_$")
             is_code = word in marked or words.is_compound(word)
-            is_sure = zone is Zone.TITLE or not is_long or (len(name) >= weights.ABSENT_NAME_LETTERS and is_code)
+            is_sure = zone is Zone.TITLE or not is_message or (len(name) >= weights.ABSENT_NAME_LETTERS and is_code)
             # Other languages have forms that no ending tells (`renouveler`, `renouvelle`): their names and the nouns of
             # German are sure.
             is_english = word.isascii() and not stop
@@ -178,8 +179,10 @@ def _telling(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
 def without_own_names(query: Query, names: AbstractSet[str]) -> Query:
     """Return the question without the names of its repository (in lower case), if other words tell its subject.
 
-    All files are about them: `how does flask sign a cookie` asks in flask how a cookie is signed.
+    All files are about them: `how does flask sign a cookie` asks in flask how a cookie is signed. A name that is a
+    common word (`requests`) is mostly meant as that.
     """
+    names = {name for name in names if COMMON_WORDS.isdisjoint({name, words.stem(name)})}
     stop, _ = words.other_language("\n".join(line for _, line in query.zones))
     told = {word.lower() for word in _telling(query, stop)}
     return without_words(query, names) if told & names and told - names else query
