@@ -44,6 +44,7 @@ def _place(hit: Hit) -> tuple[str, float]:
         ("Cargo.toml", '[package]\nname = "porter"\n'),
         ("go.mod", "module example.org/tools/porter\n\ngo 1.22\n"),
         ("composer.json", '{\n    "name": "example/porter"\n}\n'),
+        ("pyproject.toml", '[build-system]\nrequires = []\n\n[project]\nversion = "1"\n\nname = "porter"\n'),
         ("setup.cfg", "[metadata]\nname = porter\n"),
         ("setup.py", "setup(\n    name='porter',\n)\n"),
     ],
@@ -52,4 +53,11 @@ def test_manifests_tell_the_name_of_the_package(tmp_path: Path, manifest: str, t
     repository = TinyRepository(tmp_path / "checkout")
     repository.commit("Carry", {manifest: text})
     with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
-        assert own_names(engine.opened.lines) == {"checkout", "porter"}
+        assert own_names(engine.opened.lines) == {"porter"}
+
+
+def test_a_name_in_another_table_is_not_that_of_the_package(tmp_path: Path) -> None:
+    repository = TinyRepository(tmp_path / "checkout")
+    repository.commit("Carry", {"pyproject.toml": '[[tool.towncrier.type]]\nname = "Removals"\n'})
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        assert own_names(engine.opened.lines) == {"checkout"}

@@ -293,16 +293,19 @@ def with_guesses(query: Query, names: Sequence[str], bench: Workbench) -> Query:
 
 _MANIFESTS = ("package.json", "pyproject.toml", "setup.cfg", "setup.py", "Cargo.toml", "go.mod", "composer.json")
 _PACKAGE_NAME = pattern(
-    r"^\s*(?:module\s+|\"?name\"?\s*[:=]\s*[\"']?)(?:[\w@.-]+/)*(?P<name>[^\W\d]\w*)[\"']?,?\s*$", re.MULTILINE
+    r"^(?:\[(?:project|package|tool\.poetry|metadata)\]\n(?:[^\[\n].*\n|\n)*?|(?=module|\s+(?:\"name\"|name=)))"
+    r"\s*(?:module\s+|\"?name\"?\s*[:=]\s*[\"']?)(?:[\w@.-]+/)*(?P<name>[^\W\d]\w*)[\"']?,?\s*$",
+    re.MULTILINE,
 )
+"""The name in a manifest: at the margin only of its own table, where other tables have names, too."""
 
 
 def own_names(lines: FileLines) -> frozenset[str]:
-    """Return the names of a repository, in lower case: of its folder and, as its manifests say, of its package."""
+    """Return the names of a repository, in lower case: of its package, as its manifests say, else of its folder."""
     read = (lines.read(name) for name in _MANIFESTS)
     texts = ("\n".join(one.lines) for one in read if not isinstance(one, Unreadable))
-    named = (match["name"] for text in texts if (match := _PACKAGE_NAME.search(text)))
-    return frozenset(name.lower() for name in (lines.root_name, *named))
+    named = frozenset(match["name"].lower() for text in texts if (match := _PACKAGE_NAME.search(text)))
+    return named or frozenset({lines.root_name.lower()})
 
 
 def _reranked(query: Query, rows: list[Gathered], bench: Workbench) -> tuple[list[Gathered], list[Failure]]:

@@ -105,9 +105,10 @@ _MENTIONS = (
         r"#(?:L|lines-)(?P<line>\d{1,6})(?:[-:]L?(?P<end>\d{1,6}))?"
     ),
     pattern(rf"\blines? {_LINES} (?:of|in) (?:the )?(?:file )?[`'\"]?{_FILE}"),
-    pattern(rf"{_FILE}(?::|#L|\((?=\d+[,)])|[`'\"]?(?:,| at| in| on)? lines? ){_LINES}"),
+    pattern(rf"(?<![\w@./\\+-])(?<!File \"){_FILE}(?::|#L|\((?=\d+[,)])|[`'\"]?(?:,| at| in| on)? lines? ){_LINES}"),
 )
-"""Places in prose: links to a forge (`.../blob/main/a.py#L3-L9`), `lines 3-9 of a.py`, `a.py:3-9`, `a.py, line 3`."""
+"""Places in prose: links to a forge (`.../blob/main/a.py#L3-L9`), `lines 3-9 of a.py`, `a.py:3-9`, `a.py, line 3`. A
+frame of Python inside of a log (`> File "a.py", line 3`) is none."""
 
 _TESTS = (
     pattern(r"(?:FAILED|ERROR) (?P<path>[^\s:]+\.py)::(?P<function>\S+)(?: - (?P<error>.*))?"),
