@@ -66,6 +66,14 @@ def test_the_lines_of_a_pasted_place_are_shown_first(
         assert shown.issuperset(lines)
 
 
+def test_a_line_in_a_pasted_log_or_far_down_in_an_issue_does_not_come_first(satchel: Satchel) -> None:
+    for question in (
+        "why is a visitor reminded twice\n\n```\nsomething at src/pay/core.py:120 went on\n```",
+        "why is a visitor reminded twice\n\n" + "The visitor gets two. " * 20 + "It may be src/pay/core.py:120 or not.",
+    ):
+        assert satchel.search(question, types=["code"])[0].chunk.title == "remind"
+
+
 @pytest.mark.parametrize(
     ("question", "absent"),
     [

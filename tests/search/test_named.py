@@ -59,6 +59,11 @@ def test_a_name_that_every_file_calls_leads_to_its_definition(satchel: Satchel, 
         assert "def get(shelf, parcel):" in content
 
 
+def test_why_explains_an_everyday_name_as_the_answer_shows_it(satchel: Satchel) -> None:
+    standing = satchel.why("depot/core.py", "where is `get` defined")[0]
+    assert (standing.is_shown, standing.rank > 0, standing.reason) == (True, True, "")
+
+
 def test_who_calls_an_everyday_word_is_told(satchel: Satchel) -> None:
     for question in ("who calls get()", "who calls the function get"):
         (told,) = satchel.assemble(question, types=["code"]).meta["callers"]

@@ -21,7 +21,8 @@ from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
 from satchel.search.impact_wording import is_wording
 from satchel.search.mentions import absent_places
-from satchel.search.query import Query, analyse, everyday_names, recipe_nouns, with_everyday_names, with_names
+from satchel.search.named import with_defined_names
+from satchel.search.query import Query, analyse, recipe_nouns, with_names
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
 from satchel.search.strength import (
     MOST_ABSENT,
@@ -286,9 +287,7 @@ def with_guesses(query: Query, names: Sequence[str], bench: Workbench) -> Query:
     if names:
         lexicons = (bench.store_of(kind).lexicon(kind) for kind in bench.kinds())
         query = with_names(query, present) if (present := present_names(names, lexicons)) else query
-    if everyday := everyday_names(query):
-        query = with_everyday_names(query, {definition.name for definition in bench.store.definitions(everyday)})
-    return query
+    return with_defined_names(query, bench.store)
 
 
 _MANIFESTS = ("package.json", "pyproject.toml", "setup.cfg", "setup.py", "Cargo.toml", "go.mod", "composer.json")

@@ -133,13 +133,13 @@ def traced_places(query: Query, store: Store, lexicon: Lexicon) -> tuple[list[Tr
 
     A line that a sentence asks about leads there. One in a log, or far down in an issue, is mostly of another version.
     """
-    trace = query.trace
+    trace, pasted = query.trace, "\n".join(line for zone, line in query.zones if zone not in SENTENCES)
     frames = [*trace.frames[:MOST_FRAMES], *trace.tests[:MOST_FRAMES]]
     mentions = trace.mentions[:MOST_FRAMES]
     if not (frames or mentions or trace.errors):
         return [], []
     spoken = (title_of(query) if is_long(query) else query.text).replace("\\", "/")
-    asked = [frame for frame in mentions if frame.path in spoken]
+    asked = [frame for frame in mentions if frame.path in spoken and frame.path not in pasted.replace("\\", "/")]
     sources = _Sources([*frames, *mentions], store, lexicon)
     secondary = lexicon.columns.document_secondary > 0
     led: dict[int, TracedPlace] = {}

@@ -15,7 +15,7 @@ from satchel import lazy_numpy as np
 from satchel.search import weights
 from satchel.search.bm25 import FloatArray
 from satchel.search.chunks import definitions_of
-from satchel.search.query import Query, Zone, everyday_names
+from satchel.search.query import Query, Zone, everyday_names, with_everyday_names
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
 
@@ -30,6 +30,13 @@ class NamedDefinition(NamedTuple):
     document: int
     line: int
     owner: str
+
+
+def with_defined_names(query: Query, store: Store) -> Query:
+    """Return the question with terms for its everyday words that name a definition."""
+    everyday = everyday_names(query)
+    defined = {definition.name for definition in store.definitions(everyday)} if everyday else set()
+    return with_everyday_names(query, defined) if defined else query
 
 
 def named_definitions(query: Query, store: Store, lexicon: Lexicon) -> dict[str, list[NamedDefinition]]:

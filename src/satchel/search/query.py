@@ -483,7 +483,7 @@ def _symbols(line: str, zone: Zone) -> Iterator[Mention]:
     for match in _NAME.finditer(line):
         name = match[1]
         if not words.is_meaningful(name) or len(name) < (3 if name.isascii() else 2):
-            is_call = is_sentence and line[match.end(1) :].startswith("(") and not _PLURAL.match(line, match.end(1))
+            is_call = is_sentence and line.startswith("(", match.end(1)) and not _PLURAL.match(line, match.end(1))
             if not (is_call or name in alone or match.start() in nouns):
                 continue
         if name in quoted:
