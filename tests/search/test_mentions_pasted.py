@@ -49,7 +49,7 @@ def satchel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
         ("https://gitlab.com/example/shop/-/blob/main/src/pay/core.py#L118-131", "src/pay/core.py", range(118, 132)),
         ("https://bitbucket.org/example/shop/src/9f3/src/pay/core.py#lines-118:131", "src/pay/core.py", [118, 131]),
         (r"what is wrong in src\pay\core.py:120", "src/pay/core.py", [120]),
-        (r"why does C:\work\shop\src\pay\core.py:120 fail", "src/pay/core.py", [120]),
+        (r"why does C:\code\shop\src\pay\core.py:120 fail", "src/pay/core.py", [120]),
         ("KeyError at /home/me/shop/main.go:3 in production", "main.go", [3]),
         ("\x1b[31mKeyError\x1b[0m at \x1b[36msrc/pay/core.py\x1b[0m:\x1b[33m120\x1b[0m", "src/pay/core.py", [120]),
         ("fix docs/guide.md:101 please", "docs/guide.md", [101]),

@@ -255,7 +255,7 @@ def test_places_in_prose_are_mentions() -> None:
         ("line 7 in `src/a.py` at src/b.py line 8", [("src/a.py", 7, 0), ("src/b.py", 8, 0)]),
         ("see https://example.org/o/r/-/blob/main/a.py#L3-9.", [("a.py", 3, 9)]),
         ("see https://example.org/o/r/src/main/a.py?at=x#lines-3:9", [("a.py", 3, 9)]),
-        (r"see C:\work\src\a.py:12", [("C:/work/src/a.py", 12, 0)]),
+        (r"see C:\projects\src\a.py:12", [("C:/projects/src/a.py", 12, 0)]),
         ('the log has > File "src/a.py", line 3, in run', []),
         ("it has 3 lines of code in 2.5 files", []),
     ],
