@@ -82,6 +82,19 @@ def test_the_owner_that_the_question_names_tells_which_definition_is_meant(satch
     assert hits[0].chunk.title == "Shelf.make"
 
 
+def test_of_many_definitions_the_one_in_the_named_file_or_of_the_named_owner_comes_first(tmp_path: Path) -> None:
+    repository = TinyRepository(tmp_path / "rooms")
+    body = (
+        "class Room{0}:\n    def make(self):\n        return {0}\n\n    def makes(self):\n        return self.make()\n"
+    )
+    repository.commit("Build", {f"rooms/room_{number}.py": body.format(number) for number in range(MANY)})
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        engine.index()
+        for question in ("the method make in rooms/room_23.py", "what does `Room23.make` return", "make() of Room23"):
+            assert engine.search(question, types=["code"])[0].chunk.title == "Room23.make"
+        assert not engine.assemble("where is `make` defined", types=["code"]).meta["weak"]
+
+
 def test_a_word_that_no_definition_has_and_a_word_in_a_sentence_are_no_names(satchel: Satchel) -> None:
     plain = satchel.assemble("which rooms does the shelf open", types=["code"])
     for question in ("which rooms does the shelf `then` open", "which rooms does the shelf open when (any) get it"):

@@ -18,7 +18,7 @@ from satchel import text as words
 from satchel.search import weights
 from satchel.search.bm25 import FloatArray, idf, largest
 from satchel.search.named import NamedDefinition, asked_definitions, definition_values, named_definitions
-from satchel.search.query import PLACE, SENTENCES, Mention, Query
+from satchel.search.query import PLACE, SENTENCES, Mention, Query, everyday_names
 from satchel.search.strength import is_long, title_of
 from satchel.search.trace import Frame, Trace, is_vendored, name_of
 from satchel.sources.code.languages import language_of
@@ -297,7 +297,7 @@ class Mentions(NamedTuple):
 
     `places` are those of the frames of a pasted trace and of the lines that a sentence asks about, the best first;
     `trace` is the strength of each chunk that the question names by a line, wherever. `asked` are definitions that are
-    named and that words do not find.
+    named and that words do not find; `is_named` is whether an everyday word that is written as a name has a definition.
     """
 
     path: FloatArray
@@ -305,6 +305,7 @@ class Mentions(NamedTuple):
     trace: FloatArray
     places: tuple[TracedPlace, ...] = ()
     asked: tuple[NamedDefinition, ...] = ()
+    is_named: bool = False
 
 
 def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
@@ -319,7 +320,8 @@ def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
         trace[place.chunk] = place.strength
     path[~lexicon.live_document] = 0.0
     asked = asked_definitions(query, defined, store, lexicon, path)
-    return Mentions(path, symbol, trace, tuple(places), tuple(dict.fromkeys(asked)))
+    is_named = any(defined[name] for name in everyday_names(query))
+    return Mentions(path, symbol, trace, tuple(places), tuple(dict.fromkeys(asked)), is_named)
 
 
 def _placed(positions: IntArray, values: Mapping[int, float], total: int) -> FloatArray:

@@ -17,7 +17,11 @@ from satchel.search.bm25 import FloatArray
 from satchel.search.chunks import definitions_of
 from satchel.search.query import Query, Zone, everyday_names, with_everyday_names
 from satchel.store.protocol import Store
+from satchel.store.records import DefinitionRow
 from satchel.store.segments import Lexicon
+
+EVERYDAY_DEFINITIONS = 500
+"""Most definitions of an everyday word that are read."""
 
 _WRITTEN_FORMS = frozenset({"backticks", "dotted", "call"})
 """Forms in which a class is named, not only spoken of."""
@@ -40,10 +44,18 @@ def with_defined_names(query: Query, store: Store) -> Query:
 
 
 def named_definitions(query: Query, store: Store, lexicon: Lexicon) -> dict[str, list[NamedDefinition]]:
-    """Return the definitions of each mentioned name in this kind of files; none of a name with very many."""
+    """Return the definitions of each mentioned name in this kind of files; none of a name with very many.
+
+    Of an everyday word more are read: the question may tell the owner or the file of the one that is meant.
+    """
     names = dict.fromkeys(mention.text for mention in query.symbols)
-    most = weights.MENTION_DEFINITIONS
-    by_name = lexicon.fetched(most, names, partial(definitions_of, store, most))
+    everyday = dict.fromkeys(everyday_names(query))
+    by_name: dict[str, list[DefinitionRow]] = {}
+    for most, own in (
+        (weights.MENTION_DEFINITIONS, dict.fromkeys(name for name in names if name not in everyday)),
+        (EVERYDAY_DEFINITIONS, everyday),
+    ):
+        by_name |= lexicon.fetched(most, own, partial(definitions_of, store, most))
     rows = [one for name in names for one in by_name[name]]
     positions = lexicon.chunk_positions(one.row for one in rows).tolist()
     defined: dict[str, list[NamedDefinition]] = {name: [] for name in names}

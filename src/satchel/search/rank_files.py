@@ -160,12 +160,14 @@ def _silenced(
 def _evidence(query: Query, lexicon: Lexicon, scores: bm25.Scores, mentions: Mentions) -> Evidence:
     """Return the evidence for the answer. Tests count as well: they show that the project has the subject."""
     # A short question that names a file with its folder is about it; an issue names some by the way.
-    is_placed = not is_long(query) and float(mentions.path.max(initial=0.0)) >= weights.PATH_WEIGHT
+    is_short = not is_long(query)
+    is_placed = is_short and float(mentions.path.max(initial=0.0)) >= weights.PATH_WEIGHT
     return Evidence(
         title_share(scores.title, scores.title_mass),
         spans_share(scores.span_matched, lexicon.span_count),
         1.0 if is_placed else min(float(mentions.symbol.max(initial=0.0)) / weights.LARGEST_MENTION, 1.0),
         sum(not term.guessed for term in query.terms),
+        weights.WEAK_FLOOR if is_short and mentions.is_named else 0.0,
     )
 
 

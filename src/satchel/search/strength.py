@@ -63,19 +63,21 @@ class Evidence(NamedTuple):
     """Signals of the answer of one kind, each 0 to 1, and the number of search terms.
 
     `title` is the best match of a chunk with the first line, as a share of the largest possible; `spans` is the share
-    of the question's idf mass in the best spans; `named` is how clearly the question names a definition.
+    of the question's idf mass in the best spans; `named` is how clearly the question names a definition. `floor` is the
+    least strength where the question names one that its words do not tell from others.
     """
 
     title: float
     spans: float
     named: float
     terms: int
+    floor: float = 0.0
 
     @property
     def strength(self) -> float:
         """0 to 1; 0 where nothing matches."""
         if self.spans <= 0 and self.named <= 0:
-            return 0.0
+            return self.floor
         log_odds = (
             weights.STRENGTH_TITLE * self.title
             + weights.STRENGTH_SPANS * self.spans
@@ -83,7 +85,7 @@ class Evidence(NamedTuple):
             + weights.STRENGTH_LENGTH * math.log1p(self.terms)
             + weights.STRENGTH_BIAS
         )
-        return 1 / (1 + math.exp(-log_odds))
+        return max(1 / (1 + math.exp(-log_odds)), self.floor)
 
 
 def spans_share(matched: FloatArray, live: int) -> float:
