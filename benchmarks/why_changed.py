@@ -1,4 +1,4 @@
-"""Questions about why or when something was changed: whether the commit that answers is shown, and what code remains.
+"""Questions why or when something changed: whether the commit that answers is shown, or first, and what code remains.
 
     python benchmarks/why_changed.py --repos DIR --work DIR --out benchmarks/results/why_changed.json
 
@@ -31,19 +31,32 @@ QUESTIONS = (
     ("honojs+hono", "why does RegExpRouter no longer throw UnsupportedPathError at the first match", "8a0b18fd"),
     ("honojs+hono", "why was the Vary: Accept-Encoding header added to compress", "8f070282"),
     ("honojs+hono", "why was useRef changed to have overloads", "2df0b476"),
+    ("pallets+flask", "why is TextField deprecated in favor of StringField", "6517a1a"),
+    ("pallets+flask", "why is pop prevented when no flashes are in the session", "57920a5"),
+    ("pallets+flask", "why does _compat use feature detection", "47bdf9f"),
+    ("psf+requests", "why are lock-threads disabled on forks", "48676ca"),
+    ("psf+requests", "why is the CA cert path detected automatically", "62a23bf"),
+    ("spf13+cobra", "why is svg used for the images", "a40354f"),
+    ("spf13+cobra", "why is the periodic labeler disabled", "94a87a7"),
+    ("spf13+cobra", "why can mousetrap be disabled", "c46add8"),
+    ("expressjs+express", "why do the examples use path.join", "8eb95ae"),
+    ("expressjs+express", "why is debug pinned", "7515ee6"),
+    ("pimutils+vdirsyncer", "why are dependencies pinned for ete tests", "aafafaa"),
+    ("pimutils+vdirsyncer", "why is there no error when the status_path dir does not exist", "b6d3b99"),
+    ("iamkun+dayjs", "why are sub-second precisions rounded at the seconds field", "a9d7d03"),
+    ("iamkun+dayjs", "why did installing a plugin many times leak memory", "b8d2e32"),
 )  # fmt: skip
 """Repository, question, and the commit whose message gives the reason."""
 
 BUDGET = 3_000
 
 
-def shown(satchel: Satchel, question: str, factor: float) -> tuple[list[str], set[str]]:
-    """Return the commits and the files of code that an answer shows."""
+def shown(satchel: Satchel, question: str, factor: float) -> tuple[list[str], set[str], str]:
+    """Return the commits and the files of code that an answer shows, and what it begins with."""
     with changed(weights, "HISTORY_FACTOR", factor):
         items = satchel.assemble(question, max_tokens=BUDGET, refresh=False).items
-    return [one.id.partition(":")[2] for one in items if one.source == "commit"], {
-        one.id for one in items if one.source == "code"
-    }
+    commits = [one.id.partition(":")[2] for one in items if one.source == "commit"]
+    return commits, {one.id for one in items if one.source == "code"}, items[0].id if items else ""
 
 
 def main() -> None:
@@ -61,16 +74,18 @@ def main() -> None:
         engines[name] = Satchel.open(root=given.work / name)
         engines[name].refresh()
     for name, question, commit in QUESTIONS:
-        plain, usual_code = shown(engines[name], question, 1.0)
-        commits, code = shown(engines[name], question, factor)
+        plain, usual_code, _ = shown(engines[name], question, 1.0)
+        commits, code, first = shown(engines[name], question, factor)
         rows.append({
             "repository": name, "question": question, "commit": commit,
             "shown": any(one.startswith(commit) for one in commits),
+            "first": first.startswith(f"commit:{commit}"),
             "shown_without": any(one.startswith(commit) for one in plain),
             "code_files": len(code), "code_files_without": len(usual_code),
         })  # fmt: skip
     totals = {
-        key: sum(row[key] for row in rows) for key in ("shown", "shown_without", "code_files", "code_files_without")
+        key: sum(row[key] for row in rows)
+        for key in ("shown", "first", "shown_without", "code_files", "code_files_without")
     }
     text = json.dumps(
         {"version": __version__, "budget": BUDGET, "factor": factor, **totals, "questions": rows}, indent=2

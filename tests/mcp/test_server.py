@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "d058e0983720221acc110da7f75c374766205d26127d5317ec1ffd72f05375a3"
+TOOLS_HASH = "7ceca98c80d66cc557e7ce25a0409011bccc4a2b667f5ce582c7eaeb20d8592d"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000

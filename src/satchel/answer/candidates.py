@@ -24,7 +24,7 @@ from satchel.answer.truncation import (
     shortenings,
 )
 from satchel.search.chunks import ITEM_KEY
-from satchel.store.extract import COMMENT_LINE, licence_lines
+from satchel.store.licence import COMMENT_LINE, licence_lines
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
 
 SHRINK_SHARES = (0.9, 0.6, 0.35)

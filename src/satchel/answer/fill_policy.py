@@ -14,12 +14,13 @@ from satchel.answer.plans import FAILURE, PlannedSection
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import is_weak
 from satchel.answer.sections import Section
-from satchel.search.query import subject_of
+from satchel.search.query import Query, subject_of
 from satchel.search.strength import strength_at
 from satchel.sources.code.languages import language_of
 from satchel.sources.docs import PROSE
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
+from satchel.text import count_terms, words
 from satchel.types import Kind
 
 LEAST_STRENGTH = 0.01
@@ -29,8 +30,8 @@ LEAST_STRENGTH = 0.01
 def is_of_documents(store: Store) -> bool:
     """Return whether most of the text of a store is prose, worked out once for each state of its documents."""
     prose, code = store.lexicon(Kind.DOC), store.lexicon(Kind.CODE)
-    words = prose.derived(is_of_documents, lambda: _prose_words(store, prose))
-    return words >= weights.DOCUMENTS_SHARE * (words + float(code.document_length[code.live_document].sum()))
+    in_prose = prose.derived(is_of_documents, lambda: _prose_words(store, prose))
+    return in_prose >= weights.DOCUMENTS_SHARE * (in_prose + float(code.document_length[code.live_document].sum()))
 
 
 def documents_lead(sections: Sequence[Section], stores: Iterable[Store]) -> bool:
@@ -38,6 +39,16 @@ def documents_lead(sections: Sequence[Section], stores: Iterable[Store]) -> bool
     best = {section.kind: section.highest_value for section in sections}
     is_as_good = best.get(Kind.DOC, -math.inf) >= best.get(Kind.CODE, math.inf)
     return is_as_good and all(map(is_of_documents, stores))
+
+
+def gives_reason(query: Query, kind: Kind, candidates: Sequence[Candidate]) -> bool:
+    """Return whether a question for a reason has its answer in the best commit: one with most of its words."""
+    if kind is not Kind.COMMIT or not query.asks_why or not candidates:
+        return False
+    best = max(candidates, key=attrgetter("value")).chunk
+    present = count_terms(words(f"{best.title}\n{best.body}"))
+    asked = [term.term for term in query.terms if not term.guessed]
+    return sum(term in present for term in asked) >= weights.REASON_SHARE * max(len(asked), 1)
 
 
 def _prose_words(store: Store, lexicon: Lexicon) -> float:

@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
 from satchel.answer.companions import followers, import_lines
-from satchel.answer.fill_policy import is_of_documents, level_of, shares_budget
+from satchel.answer.fill_policy import gives_reason, is_of_documents, level_of, shares_budget
 from satchel.answer.freshness import Freshener
 from satchel.answer.omissions import OMISSIONS
 from satchel.answer.plans import PlannedSection, role_is_asked
@@ -38,6 +38,9 @@ from satchel.sources.experiences import shown_record
 from satchel.system.files import translate
 from satchel.types import Failure, Hit, Kind, Role
 from satchel.vocabulary import Axis
+
+REASON_TOKENS = 200
+"""Tokens reserved for the commits that give the reason that is asked for."""
 
 PASSAGE_SHARE = 0.5
 """Largest share of the budget for a passage of one of several records: one that does not fit leaves room for others."""
@@ -120,6 +123,7 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
     follow = _following_without_prose(follow) if request.places else follow
     if planned.kind is Kind.DOC and asks_for_a_recipe(request.query):
         planned = planned._replace(weight=planned.weight * weights.RECIPE_FACTOR)
+    is_reason = gives_reason(searched.findings.query, planned.kind, candidates)
     level = level_of(planned, candidates, of_documents=of_documents)
     leveled = [candidate.valued(level + candidate.value) for candidate in candidates]
     return Section(
@@ -128,7 +132,7 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
         by_priority(leveled),
         lines,
         planned.limit,
-        reserve=request.reserves.get(planned.kind, 0),
+        reserve=request.reserves.get(planned.kind, REASON_TOKENS * is_reason),
         follow=follow,
         title=planned.title,
         level=level,

@@ -9,7 +9,14 @@ from dataclasses import replace
 from functools import partial
 
 from satchel.answer import weights
-from satchel.answer.fill_policy import documents_lead, fill_policy, is_weak_match, shares_budget, value_range
+from satchel.answer.fill_policy import (
+    documents_lead,
+    fill_policy,
+    gives_reason,
+    is_weak_match,
+    shares_budget,
+    value_range,
+)
 from satchel.answer.inputs import sections_of
 from satchel.answer.items import counted_items
 from satchel.answer.pins import find_pins, with_pins
@@ -47,6 +54,13 @@ def assemble(request: AssembleRequest, bench: Workbench) -> Context:
     return context_of(filling._replace(failures=(*filling.failures, *uncounted)), fitted, meta)
 
 
+def _lead(searched: Searched, sections: Sequence[Section]) -> Kind | None:
+    """Return the kind that comes first for what is asked, None for the usual order."""
+    if any(gives_reason(searched.findings.query, section.kind, section.candidates) for section in sections):
+        return Kind.COMMIT
+    return Kind.DOC if documents_lead(sections, [one.store for one in searched.bench.every]) else None
+
+
 def _filling(request: AssembleRequest, searched: Searched) -> Filling:
     """Return all that decides what the answer shows."""
     bench = searched.bench
@@ -57,9 +71,10 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
     )
     pinned, unpinned = find_pins(request.pins, [(one.prefix, one.lines, one.store) for one in bench.every])
     sections = with_pins(_best_entities(sections, request), pinned, request.weights, request.limit)
-    if request.lead is None and not request.plan and documents_lead(sections, [one.store for one in bench.every]):
-        request = replace(request, lead=Kind.DOC)
-        sections = sorted(sections, key=lambda section: section.kind is not Kind.DOC)
+    if request.lead is None and not request.plan:
+        lead = _lead(searched, sections)
+        request = replace(request, lead=lead)
+        sections = sorted(sections, key=lambda section: section.kind is not lead) if lead else sections
     impacts, strength = searched.impacts, searched.strength
     is_sure = any(impact.is_sure for _, impact in impacts)
     is_known = any(impact.is_question for _, impact in impacts)  # what the question names is found

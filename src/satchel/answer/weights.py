@@ -62,10 +62,13 @@ DOCUMENTS_SHARE: Annotated[float, Between(0.5, 1)] = 2 / 3
 """Share of prose in the text of prose and code from which a store is one of documents: there prose counts like code. Of
 37 repositories of code it is at most .47 (Flask, then .31), with tests; a handbook with some scripts has over .9."""
 
+REASON_SHARE: Annotated[float, Between(0.3, 1)] = 2 / 3
+"""Share of the words of a question for a reason that the best commit has, from which the answer begins with it."""
+
 HISTORY_FACTOR: Annotated[float, Between(1, 40)] = 8.0
 """Factor on the weight of commits in questions about why or when something was changed, which a commit message answers:
-11 of 12 such questions show the commit, without it 5, and 44 of 47 files of code (benchmarks/results/why_changed.json).
-With 12 or 20 the code loses a third of its room."""
+25 of 26 such questions show the commit, without it 23, and 108 of 110 files of code
+(benchmarks/results/why_changed.json). With 12 or 20 the code loses a third of its room."""
 
 CHANGE_CODE_FACTOR: Annotated[float, Between(1, 12)] = 3.0
 """Factor on the weight of code in questions about a change, which look for callers and tests. With an even share

@@ -115,10 +115,18 @@ class Query:
     paths: tuple[Mention, ...] = ()
     trace: Trace = NO_TRACE
     asks_for_tests: bool = False
+    asks_why: bool = False
     zones: tuple[tuple[Zone, str], ...] = field(default=(), repr=False)
     is_broad: bool = False
     """Whether it asks for all about its subject, as in "lessons about encoding"; its other words do not count."""
 
+
+REASON_WORDS = 40
+"""Most words of a question for a reason: a longer text is an issue, in which a "why" asks something else."""
+
+_ASKS_WHY = wording("asks why")
+_REASONS = tuple(map(words.stem, ("because", "hack", "note", "reason", "why", "workaround")))
+"""Terms of lines that give a reason."""
 
 _RUN = pattern(rf"(\S{{{LONGEST_RUN}}})(?=\S)")
 _COMMENT = pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -221,6 +229,7 @@ def analyse(text: str) -> Query:
     """Split a question into zones, weigh its terms, and collect its mentions. A broad one counts by its subject."""
     fitted = (
         weights.PASTED_LINES,
+        weights.REASON_WEIGHT,
         weights.SHORT_TERM_FACTOR,
         *weights.ZONE_WEIGHTS.values(),
         *weights.FORM_WEIGHTS.values(),
@@ -250,13 +259,15 @@ def _analyse(text: str) -> Query:
                 path = match[0].replace("\\", "/")
                 paths.setdefault(path, Mention(path, "path", zone))
     title = next((line for zone, line in zones if zone is Zone.TITLE), "")
+    asks_why = bool(_ASKS_WHY.search(title)) and len(text.split()) <= REASON_WORDS
     return Query(
         text=text,
-        terms=_terms(zones),
+        terms=(*_terms(zones), *(_reason_terms() if asks_why else ())),
         symbols=tuple(symbols.values()),
         paths=tuple(paths.values()),
         trace=trace,
         asks_for_tests=bool(_TEST_REQUEST.search(title)),
+        asks_why=asks_why,
         zones=tuple(zones),
         is_broad=bool(subject),
     )
@@ -349,6 +360,11 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = 0.0) -> tupl
         for form, amount in sorted(forms.items())
         if form not in mass
     )
+
+
+def _reason_terms() -> Iterator[QueryTerm]:
+    """Yield the terms of reasons: they rank, and are no words of the question."""
+    return (QueryTerm(term, weights.REASON_WEIGHT, 0.0, guessed=True) for term in _REASONS)
 
 
 def _is_proper_compound(word: str) -> bool:

@@ -106,9 +106,7 @@ def rank(
     if similar is not None:
         nearest = _best_of_each(similar, lexicon.document_first_chunk, lexicon.document_chunk_count)
         nearest = np.where(lexicon.live_document, nearest, 0.0)
-        signals["table on code" if of_table and kind is Kind.CODE else "vectors"] = _scaled(
-            nearest, primary.document, slice(None)
-        )
+        signals["table" if of_table else "vectors"] = _scaled(nearest, primary.document, slice(None))
     file_score = np.zeros(len(lexicon.columns.document_id))
     for name, values in signals.items():
         file_score += weights.FILE_WEIGHTS[name] * values
@@ -125,7 +123,7 @@ def rank(
     value[spans] = _span_values(spans, lexicon, scores, file_score, file_rank, support, mentions, primary)
     if similar is not None:
         nearness = _scaled(similar, primary.chunk, lexicon.columns.span_chunk[spans])
-        meant = value[spans] + vector_value(kind, of_table=of_table) * nearness
+        meant = value[spans] + vector_value(of_table=of_table) * nearness
         value[spans] = _in_order_of(meant, value[spans]) if kind is Kind.CODE else meant
     best = float(value[spans].max(initial=-np.inf))
     named = mentions.symbol[lexicon.columns.span_chunk[spans]] >= weights.NAMED_TEST
@@ -135,9 +133,9 @@ def rank(
     return Ranking(scores, file_score, signals, file_rank, value, support, mentions, peripheral, evidence, best)
 
 
-def vector_value(kind: Kind, *, of_table: bool) -> float:
+def vector_value(*, of_table: bool) -> float:
     """Return the coefficient of similarity in the log value of a span."""
-    return weights.VALUE_TABLE_ON_CODE if of_table and kind is Kind.CODE else weights.VALUE_VECTORS
+    return weights.VALUE_TABLE if of_table else weights.VALUE_VECTORS
 
 
 def shares(ranking: Ranking, lexicon: Lexicon, spans: Sequence[int]) -> FloatArray:

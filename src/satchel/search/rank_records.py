@@ -138,6 +138,8 @@ def search_records(
         likeness = None
     signals = [_Column("words", words, 1.0)]
     ranked, covered = words, None
+    if kind is Kind.COMMIT and query.asks_why:
+        ranked = words * matched**weights.REASON_EXPONENT
     if likeness is not None:
         similar = similar_chunks(lexicon, likeness)
         covered = similar.count

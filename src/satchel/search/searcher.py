@@ -39,7 +39,7 @@ __all__ = ["SearchResult", "balanced", "chunk_of", "search_kind"]
 TRACE_SIGNAL = "trace"
 """The signal of a chunk that a frame of a pasted trace leads to."""
 
-SHOWN_AS = {TRACE_SIGNAL: "traced file", "table on code": "vectors"}
+SHOWN_AS = {TRACE_SIGNAL: "traced file", "table": "vectors"}
 """Signal of a file -> its name where it is shown."""
 
 
@@ -149,7 +149,7 @@ def _file_hits(
     least_share: float,
 ) -> list[Hit]:
     lexicon = store.lexicon(kind)
-    vector_value = rank_files.vector_value(kind, of_table=similar is not None and similar.of_table)
+    vector_value = rank_files.vector_value(of_table=similar is not None and similar.of_table)
     columns = lexicon.columns
     finite = np.flatnonzero(np.isfinite(ranking.value))
     best: list[int] = finite[bm25.largest(ranking.value[finite], candidates)].tolist()
