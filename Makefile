@@ -20,7 +20,7 @@ SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 INTEGRATIONS := langchain-satchel llama-index-retrievers-satchel satchel-haystack
 INTEGRATIONS_INSTALLED := $(INTEGRATIONS:%=.venv-adapters-%/.installed)
 
-.PHONY: help demo check check-all check-adapters format lint types base test test-thorough test-server rank-check bench fit fit-here bench-gate score fuzz bundle docs site man release-check clean
+.PHONY: help demo check check-all check-adapters format lint types base test test-thorough test-server rank-check bench fit fit-here meaning bench-gate score fuzz bundle docs site man release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -109,6 +109,9 @@ fit: $(INSTALLED) ## choose fitted numbers with one repository left out (SATCHEL
 FAMILY ?=
 fit-here: $(INSTALLED) ## the same on questions about this checkout alone, which needs no data (FAMILY=search)
 	$(BIN)/python benchmarks/fit.py --here $(FAMILY:%=--family %)
+
+meaning: $(INSTALLED) ## distil the table of word vectors anew (10 minutes; Debian's wordnet-base; keeps its steps in build/meaning)
+	nice $(BIN)/python -m scripts.meaning --work build/meaning
 
 bundle: $(INSTALLED) ## write satchel.mcpb, for desktop hosts that read MCP bundles, with the package in it
 	rm -rf satchel.mcpb build/bundle

@@ -38,11 +38,11 @@ from satchel.embed.minilm import (
     WIDTH,
     Array,
     MiniLM,
-    WordPiece,
     built,
     read_tensors,
     weights_folder,
 )
+from satchel.embed.wordpiece import WordPiece, read_vocabulary
 from satchel.search import weights
 from satchel.search.dense import Likeness, Meaning, scores, similar_chunks
 from satchel.search.strength import relevance_of
@@ -117,7 +117,7 @@ def model(texts: Sequence[str], questions: Sequence[str]) -> dict[str, Any]:
         vectors = fresh.embed_documents(texts)
         whole = seconds(lambda: fresh.embed_documents(texts))
         asked = sorted(seconds(lambda text=text: fresh.embed_query(text)) for text in questions)  # type: ignore[misc]
-        pieces = WordPiece(built(cache) / VOCABULARY_FILE)
+        pieces = WordPiece(read_vocabulary(built(cache) / VOCABULARY_FILE))
     ids = [pieces.ids(text, MAX_TOKENS) for text in texts]
     tensors = read_tensors(source / WEIGHTS_FILE)
     cosines = [float(vector @ published(tensors, row)) for vector, row in zip(vectors, ids, strict=True)]

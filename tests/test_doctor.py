@@ -13,6 +13,7 @@ from satchel import doctor
 from satchel.config import Folders, load_settings
 from satchel.doctor import Check, Severity
 from satchel.embed import minilm
+from satchel.embed.static import StaticTable
 from satchel.sources.code import languages, outline
 from satchel.sources.code.languages import GRAMMARS
 from tests import oracle
@@ -154,14 +155,15 @@ def vectors(tmp_path: Path, settings: Mapping[str, Any]) -> Check:
     return doctor.check_vectors(load_settings(None, {}, settings, homes), homes, {})
 
 
-def test_a_model_that_is_missing_is_a_warning_with_the_way_to_get_it(
+def test_without_a_model_the_table_is_named_and_one_that_was_asked_for_is_a_warning_with_the_way_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(minilm, "find_spec", lambda _: None)
     finding = vectors(tmp_path, {"embed.provider": "auto"})
-    assert finding.outcome is Severity.WARN
-    assert finding.message == "keyword search only: the embedding model lacks onnxruntime and its weights"
-    assert finding.fix == minilm.INSTALL
+    assert (finding.outcome, finding.message) == (
+        Severity.OK,
+        f"made by {StaticTable().id}, the table that comes with satchel",
+    )
     asked = vectors(tmp_path, {"embed.provider": "minilm"})
     assert (asked.outcome, asked.fix) == (Severity.WARN, minilm.INSTALL)
 

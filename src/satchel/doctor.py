@@ -293,13 +293,12 @@ def check_vectors(loaded: config.LoadedSettings, homes: config.Folders, environ:
     if choice.failure is not None:
         fix = minilm.INSTALL if settings.embed_provider == "minilm" else EMBED_SETTINGS
         return warn("vectors", choice.failure.message, fix)
-    if choice.embedder is not None:
-        is_remote = settings.embed_provider != "minilm" and settings.embed_endpoint
-        return ok("vectors", f"made by {choice.embedder.id}" + (f" at {_host(settings)}" if is_remote else ""))
-    if settings.embed_provider == "off":
+    if choice.embedder is None:
         return ok("vectors", "switched off (embed.provider): keyword search only")
-    lacks = " and ".join(minilm.missing_parts(homes.cache, settings.embed_weights))
-    return warn("vectors", f"keyword search only: the embedding model lacks {lacks}", minilm.INSTALL)
+    if choice.embedder.is_table:
+        return ok("vectors", f"made by {choice.embedder.id}, the table that comes with satchel")
+    is_remote = settings.embed_provider != "minilm" and settings.embed_endpoint
+    return ok("vectors", f"made by {choice.embedder.id}" + (f" at {_host(settings)}" if is_remote else ""))
 
 
 def _host(settings: config.Settings) -> str:

@@ -281,6 +281,7 @@ class OpenRoot:
                     raise
                 self.store.settle()
                 report = self._build(progress, should_stop)
+        self.vectors.fill_from_table(should_stop)
         self._notes = report.notes
         if not (report.interrupted or self.lacks_history):  # else the next question continues
             self._refreshed = time.monotonic()
@@ -346,6 +347,7 @@ class OpenRoot:
             self._refreshed, self._notes = time.monotonic(), seen.notes if seen is not None else ()
             with suppress(OSError):
                 os.utime(self.places.index / LOCK_NAME)  # the time of the last check
+            self.vectors.fill_from_table(should_stop, self.store)
             return list(self._notes)
         # Seconds that a question waits for another process that writes the index: a small update takes less, and the
         # answer from the index of before has a note.
@@ -434,7 +436,7 @@ class OpenRoot:
         from satchel.answer.search import Workbench
 
         # Words in local files wait for nothing: threads of one interpreter would only add their own cost.
-        waits = self.embedder is not None or bool(self.settings.store_url)
+        waits = self.vectors.waits or bool(self.settings.store_url)
         return Workbench(
             store,
             self.lines,

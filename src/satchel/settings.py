@@ -146,7 +146,7 @@ class Settings:
     index_include: tuple[str, ...] = setting((), safe=True)
     index_exclude: tuple[str, ...] = setting((), safe=True)
     index_lock_wait_s: float = setting(10.0, least=0.0, most=86_400.0)
-    embed_provider: str = setting("auto", choices=("auto", "minilm", "endpoint", "off"))
+    embed_provider: str = setting("auto", choices=("auto", "minilm", "endpoint", "static", "off"))
     embed_kinds: tuple[str, ...] = setting(
         tuple(name for name in SEARCHED_TYPES if CONTEXT_TYPES[name] not in {Kind.CODE, Kind.COMMIT}),
         choices=SEARCHED_TYPES,

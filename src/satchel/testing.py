@@ -42,7 +42,7 @@ class HashEmbedder:
         self.id = f"hash@{revision}"
         self.dimension = dimension
         self.max_tokens = 1_000
-        self.is_quick = True
+        self.is_quick, self.is_table = True, False
         self.fails = False
         self.texts = 0
         self._synonyms = synonyms or {}

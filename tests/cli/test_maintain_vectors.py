@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 from collections.abc import Sequence
@@ -37,6 +38,22 @@ def test_without_an_embedder_there_are_none_and_that_is_no_failure(shop: TinyRep
     assert shop.root.exists()
     assert satchel("index", "--json").json["vectors"] == {"made": 0, "kinds": {}, "failure": None}
     assert satchel("index", "--json", "--no-vectors").json["vectors"] is None
+
+
+def test_the_table_makes_its_vectors_with_the_words_unless_the_run_or_the_setting_says_no(
+    shop: TinyRepository, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shop.root.exists()
+    docs = '"docs": {"done": %d, "total": 2}'
+    monkeypatch.setenv("SATCHEL_EMBED_PROVIDER", "static")
+    satchel("index", "--no-vectors")
+    assert docs % 0 in json.dumps(satchel("status", "--json").json["vectors"])
+    monkeypatch.setenv("SATCHEL_EMBED_PROVIDER", "off")
+    satchel("search", "cart", "--json")
+    monkeypatch.setenv("SATCHEL_EMBED_PROVIDER", "static")
+    assert docs % 0 in json.dumps(satchel("status", "--json").json["vectors"])
+    satchel("search", "cart", "--json")
+    assert docs % 2 in json.dumps(satchel("status", "--json").json["vectors"])
 
 
 def test_what_was_configured_and_cannot_be_had_is_noted(

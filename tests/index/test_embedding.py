@@ -14,8 +14,9 @@ import pytest
 from satchel.embed import fingerprint
 from satchel.errors import EmbeddingError
 from satchel.index import embedding
-from satchel.index.embedding import BATCH_CHUNKS, COMPLETE, VectorCache, counts, fill
+from satchel.index.embedding import BATCH_CHUNKS, VectorCache, counts, fill
 from satchel.store.extract import chunk_texts
+from satchel.store.protocol import VECTORS_COMPLETE
 from satchel.store.records import NewDocument
 from satchel.store.sqlite import SqliteStore
 from satchel.testing import HashEmbedder
@@ -93,9 +94,9 @@ def test_another_fingerprint_starts_anew_and_takes_the_place_of_the_old_one(
     put(store, memories(*(f"text {number}" for number in range(2 * BATCH_CHUNKS))))
     fill(store, KINDS, new, cache, should_stop=lambda: next(stops))
     assert counts(store, KINDS, new).done == BATCH_CHUNKS
-    assert store.meta(COMPLETE) == fingerprint(old), "the old set goes when the new one is complete"
+    assert store.meta(VECTORS_COMPLETE) == fingerprint(old), "the old set goes when the new one is complete"
     fill(store, KINDS, new, cache)
-    assert store.meta(COMPLETE) == fingerprint(new)
+    assert store.meta(VECTORS_COMPLETE) == fingerprint(new)
     assert counts(store, KINDS, old).done == 0
     assert counts(store, KINDS, new).is_complete
 

@@ -50,7 +50,9 @@ def satchel(repository: TinyRepository, tmp_path: Path) -> Iterator[Satchel]:
 
 
 def environment(tmp_path: Path) -> dict[str, str]:
-    return {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_KEY": "07" * 32}
+    # On a machine that stops for seconds no source may be left out.
+    patient = {"SATCHEL_CONTEXT_GATHER_DEADLINE_S": "600"}
+    return {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_KEY": "07" * 32, **patient}
 
 
 Shown = list[tuple[str, tuple[Range, ...], str]]

@@ -90,13 +90,17 @@ def test_a_similarity_that_unrelated_texts_have_too_is_no_relevance(store: Sqlit
     assert [hit.relevance for hit in ask(store, Kind.MEMORY, "zebra", likeness=near).hits] == [0.0, 0.0, 0.0]
 
 
-def test_words_and_vectors_count_by_their_weights_in_parts_of_their_largest(store: SqliteStore) -> None:
+def test_words_and_vectors_of_memories_count_by_their_weights_on_absolute_scales(store: SqliteStore) -> None:
     put(store, memory("word", "deploy now"), memory("near", "ship it"), memory("far", "deploy later, deploy twice"))
     near = likeness(store, Kind.MEMORY, {"word": 0.19, "near": 0.9, "far": 0.1})
     hits = {key: hit for hit in ask(store, Kind.MEMORY, "deploy", likeness=near).hits for key in keys([hit])}
-    best = max(signal(hit, "words") for key, hit in hits.items() if key != "near")
-    expected = {key: (1 - weights.VECTOR_WEIGHT) * signal(hits[key], "words") / best for key in ("word", "far")}
-    expected["near"] = weights.VECTOR_WEIGHT
+    usual, prior = weights.UNRELATED_COSINE, weights.UNRELATED_PRIOR
+    mean = (0.9 + 0.19 + 0.1 + prior * usual) / (3 + prior)
+    expected = {
+        "word": 1 - weights.LESSON_VECTOR_WEIGHT,
+        "far": 1 - weights.LESSON_VECTOR_WEIGHT,
+        "near": weights.LESSON_VECTOR_WEIGHT * (0.9 - mean) / (1 - mean),
+    }
     top = max(expected.values())
     for key, hit in hits.items():
         boost = sum(row.value * row.weight for row in hit.signals if row.name == "importance")

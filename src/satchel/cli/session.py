@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -175,9 +176,15 @@ class Terminal(Caller):
 
 
 @contextmanager
-def opened(invocation: Invocation, path: str = ".", *, quiet: bool = False) -> Iterator[Satchel]:
-    """Yield the engine for `--root` or the root around `path`. Problems of settings are noted unless `quiet`."""
-    with (invocation.open_engine or _engine().open)(path, root=invocation.root) as satchel:
+def opened(
+    invocation: Invocation, path: str = ".", *, quiet: bool = False, settings: Mapping[str, Any] | None = None
+) -> Iterator[Satchel]:
+    """Yield the engine for `--root` or the root around `path`. Problems of settings are noted unless `quiet`.
+
+    `settings` override those of files and environment, for commands that no resident process answers.
+    """
+    open_engine = invocation.open_engine or partial(_engine().open, settings=settings)
+    with open_engine(path, root=invocation.root) as satchel:
         invocation.color = invocation.color or satchel.settings.ui_color
         if not quiet:
             for failure in satchel.opened.loaded.notes:

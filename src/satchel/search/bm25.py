@@ -196,9 +196,9 @@ def _stem_shares(stems: _Run, terms: Sequence[QueryTerm], total: int) -> FloatAr
     return shares
 
 
-def chunk_scores(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> FloatArray:
-    """Return `score(...).chunk` alone."""
-    found = _found(lexicon, terms, files=False)[0][1]
+def chunk_scores(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = False) -> FloatArray:
+    """Return `score(...).chunk` alone; with the same `files` both read the words once."""
+    found = _found(lexicon, terms, files=files)[0][1]
     return found.sum([term.weight for term in terms], len(lexicon.columns.chunk_row))
 
 

@@ -7,13 +7,14 @@ or after a failure of the embedder, only this signal is missing: the words still
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import lazy_numpy as np
 from satchel.embed import Embedder, fingerprint
 from satchel.errors import EmbeddingError, MissingExtraError
-from satchel.search import weights
+from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
 from satchel.search.query import TELLING_FORMS, Query, Zone
 from satchel.store.protocol import Store
@@ -24,12 +25,24 @@ from satchel.types import Failure, Kind
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from satchel.embed import Vectors
+
+MOST_CANDIDATES, CANDIDATE_TOKENS = 50, 20
+"""Chunks of code that a table of words embeds for a question, and of each the first tokens (8 characters each at most):
+path, name and first line. More of either takes longer and finds no more; with 50 tokens the signal is blurred."""
+
 
 class Likeness(NamedTuple):
-    """Cosine similarity (-1 to 1) of a question to those chunks of a kind that have a vector, by row number."""
+    """Cosine similarity (-1 to 1) of a question to those chunks of a kind that have a vector, by row number.
+
+    A table of words (`is_table`) has a floor of its own. With `of_candidates` only chunks that match by words were
+    compared.
+    """
 
     rows: IntArray
     values: FloatArray
+    is_table: bool = False
+    of_candidates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +51,14 @@ class Similar:
 
     `cosine` is -1 to 1; `contrast` is the excess over the mean for this question, as a share of what is possible
     (negative below the mean); `relevance` is 0 to 1, on the scale of the matched share of a question's words. `count`
-    live chunks have a vector.
+    live chunks have a vector, `of_table` says that the static table made them.
     """
 
     cosine: FloatArray
     contrast: FloatArray
     relevance: FloatArray
     count: int
+    of_table: bool
 
 
 def similar_chunks(lexicon: Lexicon, likeness: Likeness) -> Similar:
@@ -61,10 +75,10 @@ def similar_chunks(lexicon: Lexicon, likeness: Likeness) -> Similar:
         has_vector = (embedded[place] == rows) & lexicon.live_chunk
         cosine[has_vector] = likeness.values[order][place][has_vector]
     count = int(has_vector.sum())
-    prior, floor = weights.UNRELATED_PRIOR, weights.VECTOR_FLOOR
+    prior, floor = weights.UNRELATED_PRIOR, weights.TABLE_FLOOR if likeness.is_table else weights.VECTOR_FLOOR
     usual = (float(cosine[has_vector].sum()) + prior * weights.UNRELATED_COSINE) / (count + prior)
     contrast = np.where(has_vector, (cosine - usual) / max(1 - usual, 1e-6), 0.0)
-    return Similar(cosine, contrast, np.clip((contrast - floor) / (1 - floor), 0.0, 1.0), count)
+    return Similar(cosine, contrast, np.clip((contrast - floor) / (1 - floor), 0.0, 1.0), count, likeness.is_table)
 
 
 class Meaning:
@@ -76,7 +90,7 @@ class Meaning:
     def __init__(self, embedder: Embedder, question: str) -> None:
         self.fingerprint = fingerprint(embedder)
         self.failure: Failure | None = None
-        self._embedder = embedder
+        self.embedder = embedder
         # Most characters of a question to embed: models read a few hundred words, and a log says most at its start.
         self._question = question[:2_000]
         self._guard = threading.Lock()
@@ -86,10 +100,10 @@ class Meaning:
         """Return the vector of length 1, None where it cannot be made."""
         with self._guard:
             if self._vector is None and self.failure is None:
-                model = self._embedder.id
+                model = self.embedder.id
                 try:
                     with telemetry.span(telemetry.EMBEDDINGS, model, {telemetry.MODEL: model}):
-                        self._vector = self._embedder.embed_query(self._question)
+                        self._vector = self.embedder.embed_query(self._question)
                 except (EmbeddingError, MissingExtraError) as error:
                     self.failure = Failure("vectors", str(error), "keyword search alone answered")
             return self._vector
@@ -113,8 +127,40 @@ def scores(store: Store, kind: Kind, meaning: Meaning | None, query: Query | Non
     """
     if meaning is None or (kind is Kind.CODE and (query is None or not is_in_own_words(query))):
         return None
+    if kind is Kind.CODE and query is not None and meaning.embedder.is_table:
+        return _of_candidates(store, kind, meaning, query)
     table = store.nearness(kind, meaning.fingerprint)
     vector = meaning.vector() if len(table.rows) else None
     if vector is None:
         return None
-    return Likeness(table.rows, table.products(vector))
+    return Likeness(table.rows, table.products(vector), meaning.embedder.is_table)
+
+
+def _of_candidates(store: Store, kind: Kind, meaning: Meaning, query: Query) -> Likeness | None:
+    """Return the likeness of the chunks that match best by words, embedded now; tests and examples are left out.
+
+    Vectors of all chunks would make an index a tenth larger and more, and a process that answers one question would
+    read them all. A process that answers many questions keeps them.
+    """
+    from satchel.store.extract import chunk_texts  # here, because without the table no question needs it
+
+    lexicon = store.lexicon(kind)
+    columns = lexicon.columns
+    is_embedded = lexicon.live_chunk & (columns.document_secondary[columns.chunk_document] == 0)
+    matches = np.where(is_embedded, bm25.chunk_scores(lexicon, query.terms, files=True), 0.0)
+    best = bm25.largest(matches, MOST_CANDIDATES)
+    best = best[matches[best] > 0]
+    vector = meaning.vector() if len(best) else None
+    if vector is None:
+        return None
+
+    def embedded(rows: Sequence[int]) -> dict[int, Vectors]:
+        texts = chunk_texts(store, rows, CANDIDATE_TOKENS)
+        vectors = meaning.embedder.embed_documents([entry.text for entry in texts])
+        return {entry.row: vectors[place] for place, entry in enumerate(texts)}
+
+    found = lexicon.stored(meaning.fingerprint, best.tolist(), embedded, lambda vector: vector.nbytes + 200)
+    if not found:
+        return None
+    values = np.stack([*found.values()]) @ vector
+    return Likeness(np.fromiter(found, dtype=np.int64), values.astype(np.float64), is_table=True, of_candidates=True)

@@ -86,10 +86,13 @@ def rank(
     votes: Votes,
     silent: AbstractSet[SearchStrategy] = frozenset(),
     similar: FloatArray | None = None,
+    *,
+    of_table: bool = False,
 ) -> Ranking:
     """Score all files and spans of the lexicon of one kind of files; `silent` strategies take no part.
 
-    `similar` is the similarity of meaning of each chunk to the question (0 for none), on any scale.
+    `similar` is the similarity of meaning of each chunk to the question (0 for none), on any scale, `of_table` whether
+    it is that of the static table.
     """
     scores = bm25.score(lexicon, query.terms)
     mentions = look_up(query, store, lexicon)
@@ -100,10 +103,14 @@ def rank(
     if silent:
         scores, mentions = _silenced(scores, mentions, silent)
     demoted = primary.demoted
-    signals = _file_signals(lexicon, scores, mentions, voted, primary.document, similar)
+    signals = _file_signals(lexicon, scores, mentions, voted, primary.document)
     # Both are shares already: what is largest is not therefore large.
     signals["file name"] = np.where(lexicon.live_document, scores.stem, 0.0)
     signals["path mention"] = np.minimum(mentions.path / weights.PATH_WEIGHT, 1.0)
+    if similar is not None:
+        nearest = _best_of_each(similar, lexicon.document_first_chunk, lexicon.document_chunk_count)
+        nearest = np.where(lexicon.live_document, nearest, 0.0)
+        signals["table" if of_table else "vectors"] = _scaled(nearest, primary.document, slice(None))
     file_score = np.zeros(len(lexicon.columns.document_id))
     for name, values in signals.items():
         file_score += weights.FILE_WEIGHTS[name] * values
@@ -120,7 +127,7 @@ def rank(
     value[spans] = _span_values(spans, lexicon, scores, file_score, file_rank, support, mentions, primary)
     if similar is not None:
         nearness = _scaled(similar, primary.chunk, lexicon.columns.span_chunk[spans])
-        meant = value[spans] + weights.VALUE_VECTORS * nearness
+        meant = value[spans] + vector_value(of_table=of_table) * nearness
         value[spans] = _in_order_of(meant, value[spans]) if kind is Kind.CODE else meant
     best = float(value[spans].max(initial=-np.inf))
     named = mentions.symbol[lexicon.columns.span_chunk[spans]] >= weights.NAMED_TEST
@@ -129,6 +136,11 @@ def rank(
     _lift_named(value, mentions.asked, lexicon)
     _lift_frames(value, mentions.places, lexicon)
     return Ranking(scores, file_score, signals, file_rank, value, support, mentions, peripheral, evidence, best)
+
+
+def vector_value(*, of_table: bool) -> float:
+    """Return the coefficient of similarity in the log value of a span."""
+    return weights.VALUE_TABLE if of_table else weights.VALUE_VECTORS
 
 
 def shares(ranking: Ranking, lexicon: Lexicon, spans: Sequence[int]) -> FloatArray:
@@ -182,7 +194,6 @@ def _file_signals(
     mentions: Mentions,
     history_votes: FloatArray,
     primary: npt.NDArray[np.bool_],
-    similar: FloatArray | None,
 ) -> dict[str, FloatArray]:
     owner = lexicon.columns.chunk_document
     total = len(lexicon.columns.document_id)
@@ -199,8 +210,6 @@ def _file_signals(
         "symbol mention": symbol,
         "trace": trace,
     }
-    if similar is not None:
-        raw["vectors"] = _best_of_each(similar, lexicon.document_first_chunk, lexicon.document_chunk_count)
     live = {name: np.where(lexicon.live_document, values, 0.0) for name, values in raw.items()}
     return {name: _scaled(values, primary, slice(None)) for name, values in live.items()}
 

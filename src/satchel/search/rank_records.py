@@ -147,8 +147,7 @@ def search_records(
         vectors = np.maximum(similar.contrast, 0.0)
         if around is not None:
             vectors = around.joined(vectors)[around.order.place] * around.worth
-        weight = weights.NOTE_VECTOR_WEIGHT if is_alone else weights.VECTOR_WEIGHT
-        ranked = (1 - weight) * _share(words) + weight * _share(vectors)
+        ranked, weight = _joined(kind, words, scores.chunk_matched, vectors)
         signals = [_Column("words", words, 1 - weight), _Column("vectors", similar.cosine, weight)]
     is_theme = query.is_broad and kind in (Kind.MEMORY, Kind.EXPERIENCE)
     if is_theme:
@@ -170,6 +169,18 @@ def search_records(
     if is_theme and rated and query.text.lower().lstrip().startswith("timeline"):
         rated = _by_time(rated)
     return SearchResult(rated, covered, lexicon.chunk_count, strength, strength)
+
+
+def _joined(kind: Kind, words: FloatArray, shares: FloatArray, vectors: FloatArray) -> tuple[FloatArray, float]:
+    """Return the value of each chunk by words and vectors, and the weight of vectors in it.
+
+    `shares` are the matched shares of the question's words.
+    """
+    if kind in (Kind.MEMORY, Kind.EXPERIENCE):
+        weight = weights.LESSON_VECTOR_WEIGHT
+        return (1 - weight) * shares + weight * vectors, weight
+    weight = weights.NOTE_VECTOR_WEIGHT if kind is Kind.NOTE else weights.VECTOR_WEIGHT
+    return (1 - weight) * _share(words) + weight * _share(vectors), weight
 
 
 def _newest_first(store: Store, hits: Sequence[Hit]) -> tuple[Hit, ...]:

@@ -45,7 +45,10 @@ CANDIDATE_SPANS = 400
 __all__ = ["SearchResult", "balanced", "chunk_of", "search_kind"]
 
 TRACE_SIGNAL = "trace"
-"""The signal of a chunk that a frame of a pasted trace leads to; its file has "traced file"."""
+"""The signal of a chunk that a frame of a pasted trace leads to."""
+
+SHOWN_AS = {TRACE_SIGNAL: "traced file", "table": "vectors"}
+"""Signal of a file -> its name where it is shown."""
 
 
 def search_kind(
@@ -84,8 +87,11 @@ def search_kind(
     ranking, similar = _ranked(query, store, lexicon, kind, votes or Votes(query, store), likeness, silent)
     nearest = _nearest(similar)
     strength, matched = max(ranking.evidence.strength, nearest), max(ranking.evidence.spans, nearest)
-    hits = tuple(_file_hits(store, lexicon, ranking, candidates, similar, strength, least_share))
-    covered, chunks = (similar.count, _embeddable(lexicon, kind)) if similar is not None else (None, 0)
+    hits = tuple(_file_hits(store, kind, ranking, candidates, similar, strength, least_share))
+    covered, chunks = None, 0
+    if likeness is not None and similar is not None:
+        covered = similar.count
+        chunks = covered if likeness.of_candidates else _embeddable(lexicon, kind)
     return SearchResult(hits, covered, chunks, strength, matched)
 
 
@@ -101,7 +107,8 @@ def _ranked(
     """Return the ranking of a kind of files, and the similarity of its chunks where there are vectors."""
     similar = similar_chunks(lexicon, likeness) if likeness is not None else None
     nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
-    return rank_files.rank(query, store, lexicon, kind, votes, silent, nearness), similar
+    of_table = similar is not None and similar.of_table
+    return rank_files.rank(query, store, lexicon, kind, votes, silent, nearness, of_table=of_table), similar
 
 
 def _embeddable(lexicon: Lexicon, kind: Kind) -> int:
@@ -142,13 +149,15 @@ def _lifted(result: SearchResult, strength: float) -> SearchResult:
 
 def _file_hits(
     store: Store,
-    lexicon: Lexicon,
+    kind: Kind,
     ranking: rank_files.Ranking,
     candidates: int,
     similar: Similar | None,
     strength: float,
     least_share: float,
 ) -> list[Hit]:
+    lexicon = store.lexicon(kind)
+    vector_value = rank_files.vector_value(of_table=similar is not None and similar.of_table)
     columns = lexicon.columns
     finite = np.flatnonzero(np.isfinite(ranking.value))
     best: list[int] = finite[bm25.largest(ranking.value[finite], candidates)].tolist()
@@ -176,7 +185,7 @@ def _file_hits(
     hits = []
     for chunk, row, document, called in zip(owned, rows, documents, calls, strict=True):
         own, lead = members[chunk], led.get(chunk, 0.0)
-        signals = file_signals[document] + _part_signals(called, chunk, framed.get(chunk, 0.0), similar)
+        signals = file_signals[document] + _part_signals(called, chunk, framed.get(chunk, 0.0), similar, vector_value)
         spans = tuple([ScoredSpan(starts[one], ends[one], values[one]) for one in own])
         file_score = 1.0 + FRAME_FILE * lead if lead else file_scores[document]
         hit = Hit(stored[row][1], relevances[chunk], values[own[0]], spans, signals, file_score)
@@ -216,7 +225,7 @@ def _file_signals(ranking: rank_files.Ranking, documents: Sequence[int]) -> dict
     """Return the signals of these files, shared by all hits of a file."""
     rows: list[list[Signal]] = [[] for _ in documents]
     for name, column in ranking.file_signals.items():
-        shown, weight = "traced file" if name == TRACE_SIGNAL else name, weights.FILE_WEIGHTS[name]
+        shown, weight = SHOWN_AS.get(name, name), weights.FILE_WEIGHTS[name]
         for row, value in zip(rows, column[documents].tolist(), strict=True):
             if value > 0:
                 row.append(Signal(shown, round(value, 4), weight))
@@ -240,13 +249,15 @@ def _peripheral_signal(ranking: rank_files.Ranking, document: int) -> list[Signa
     return [factor] if ranking.peripheral[document] else []
 
 
-def _part_signals(calls: float, chunk: int, framed: float, similar: Similar | None) -> tuple[Signal, ...]:
+def _part_signals(
+    calls: float, chunk: int, framed: float, similar: Similar | None, vector_value: float
+) -> tuple[Signal, ...]:
     """Return the signals of a chunk beside those of its file; `framed` is that of the frame that leads to it."""
     rows = [Signal("calls", round(calls, 4), weights.VALUE_CALLS)] if calls > 0 else []
     if framed > 0:
         rows.append(Signal(TRACE_SIGNAL, round(framed, 4), VALUE_TRACE))
     if similar is not None and similar.cosine[chunk] > 0:
-        rows.append(Signal("likeness", round(float(similar.cosine[chunk]), 4), weights.VALUE_VECTORS))
+        rows.append(Signal("likeness", round(float(similar.cosine[chunk]), 4), vector_value))
     return tuple(rows)
 
 

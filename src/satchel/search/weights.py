@@ -159,10 +159,13 @@ FILE_WEIGHTS: Annotated[Mapping[str, float], Between(0, 4)] = {
     "symbol mention": 0.5,
     "trace": 1.0,
     "vectors": 1.0,
+    "table": 0.5,
 }
-"""Weight of each normalised signal in F. Vectors are of prose only: r@5 rises from .66 to .69 on encyclopedia passages,
+"""Weight of each normalised signal in F. Vectors of prose: r@5 rises from .66 to .69 on encyclopedia passages,
 from .69 to .78 and .75 to .79 on headings of two documentations, from .60 to .77 and .65 to .74 on questions in other
-words than theirs; half or twice the weights change that by a few points (benchmarks/results/prose.json)."""
+words than theirs; half or twice the weights change that by a few points (benchmarks/results/prose.json). The static
+table counts half as much: with all of it octocode's docs lose .010 (NDCG@10) and two documentations .014 (r@5). A
+sentence model loses .002 to .005 on code with half (141 short questions, NDCG@10)."""
 
 TOP_PARTS: Annotated[tuple[float, ...], Between(0, 2)] = (1.0, 0.5, 0.25)
 """Weights of the best chunks of a file, best first, in its signal "top three parts"."""
@@ -207,6 +210,9 @@ VALUE_MENTION: Annotated[float, Between(0, 2)] = 0.5
 
 VALUE_VECTORS: Annotated[float, Between(0, 4.8)] = 1.2
 """Coefficient of the similarity of meaning of the chunk."""
+
+VALUE_TABLE: Annotated[float, Between(0, 4.8)] = 0.6
+"""The same of the static table."""
 
 # Questions for a reason (query.py, rank_records.py)
 
@@ -314,6 +320,10 @@ VECTOR_FLOOR: Annotated[float, Between(0, 0.9)] = 0.35
 conversations stay below .43 in 99 of 100 cases: vectors alone lift 8 of 1,000 such questions above the floor of a
 context (a match of .14), and 735 of 1,000 that have an answer (benchmarks/results/vectors.json)."""
 
+TABLE_FLOOR: Annotated[float, Between(0, 0.9)] = 0.45
+"""The same of the static table: sums of words tell less well than a sentence model whether anything fits. With .35 it
+answers 2 of 100 foreign questions more than words alone, with .45 none."""
+
 # Records (rank_records.py)
 
 TIER_WEIGHT: Annotated[float, Between(0, 0.5)] = 0.12
@@ -339,6 +349,12 @@ VECTOR_WEIGHT: Annotated[float, Between(0, 1)] = 0.35
 NOTE_VECTOR_WEIGHT: Annotated[float, Between(0, 1)] = 0.45
 """The same for notes, which are whole passages. Of the multi-hop questions .612 have all passages among ten (.612 with
 .55, .622 with .65); with .35 it is .580, since Snowball's stems join more words (benchmarks/results/multihop.json)."""
+
+LESSON_VECTOR_WEIGHT: Annotated[float, Between(0, 1)] = 0.5
+"""The same for memories and experiences, on absolute scales: the matched share of the question's words, and similarity
+above the mean. Where each was divided by its largest, a record that shares one digit with the question came before one
+that gives the answer in other words: 14 of 32 deciding records were among the first five of their kind, and now 19 are
+(by words alone 11). With .35 it is 17, with .65 19 (benchmarks/results/meaning.json)."""
 
 NEIGHBOUR_WEIGHTS: Annotated[tuple[float, ...], Between(0, 1)] = (0.5, 0.4, 0.3, 0.2)
 """Shares of what turns 1 to 4 places before and after say that count for a turn of a conversation."""

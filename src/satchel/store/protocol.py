@@ -33,6 +33,9 @@ WORDS_VERSION = "words_version"
 FIRST_COMMIT = "first_commit"
 """`meta` key of the index for the first commit of the history, empty if there is none."""
 
+VECTORS_COMPLETE = "vectors"
+"""`meta` key: the fingerprint of the last complete set of vectors."""
+
 EXACT = "exact:"
 """Start of the `meta` keys of an index for the exact references of a file, followed by its path."""
 

@@ -82,6 +82,7 @@ REASONS: Mapping[str, str] = {
     "history": "commits about this changed it",
     "calls": "tied by calls to what matches",
     "words": "its words match",
+    "likeness": "it means something like the question",
     "change": "the change concerns it",
 }
 """Signal -> its meaning. Signals that only restate the rank are missing."""

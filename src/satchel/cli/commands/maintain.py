@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @command("index", shows="what was done")
 @click.argument("path", default=".")
-@click.option("--vectors/--no-vectors", default=True, help="Compute vectors too (the default).")
+@click.option("--vectors/--no-vectors", default=True, help="Compute vectors too (the default), or none in this run.")
 @click.option("--publish", is_flag=True, help="Index the checked-out commit for your team, into its store.")
 @click.option("--scip", type=click.Path(path_type=Path), help="Read exact references from a SCIP index.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
@@ -35,10 +35,10 @@ def index_command(
     """Bring the index of a folder up to date.
 
     PATH is any place in the folder to index; its root is the git work tree around it. Only what changed is read.
-    Vectors are computed last, if a model is installed or configured. Ctrl-C keeps what is done. Exits with status 3 if
-    files could not be read.
+    Vectors are computed last. Ctrl-C keeps what is done. Exits with status 3 if files could not be read.
     """
-    with Interrupt() as interrupt, opened(invocation, path, quiet=quiet) as satchel:
+    settings = None if vectors else {"embed.provider": "off"}  # the static table makes its vectors with the words
+    with Interrupt() as interrupt, opened(invocation, path, quiet=quiet, settings=settings) as satchel:
         commit = satchel.team.begin_publishing(interrupt.requested) if publish else ""
         with Watch(quiet=quiet) as progress:
             done = satchel.index(progress=progress, should_stop=interrupt.requested)

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise, repeat
 from operator import add
-from time import monotonic
+from time import thread_time
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.sources.code.languages import Grammar, Mark
@@ -162,8 +162,9 @@ TICKS_PER_KILOBYTE = 40
 recovery in garbage goes on for hundreds, each ten times as slow as usual, and took 20 GB for 300 KB of `a=>`."""
 
 PARSE_SECONDS = 3.0
-"""Wall time for a file, and as much again for each further megabyte, where steps are few but endless. Usual code
-needs 0.1 to 0.2 s a megabyte, so that only a hopeless file on a busy machine ends here."""
+"""Processor time for a file, and as much again for each further megabyte, where steps are few but endless. Usual code
+needs 0.1 to 0.2 s a megabyte. Wall time would leave a good file without an outline when the machine is stopped or busy
+for a while."""
 
 _PREPROCESSED = frozenset({"c", "cpp"})
 
@@ -172,17 +173,17 @@ _WORD = re.compile(rb"\w")
 
 
 class _Budget:
-    """The limit of the parser over several readings: steps, the same on every machine, and now and then the clock."""
+    """The limit of the parser over several readings: steps, the same on every machine, and now and then the time."""
 
     def __init__(self, size: int) -> None:
         self._ticks = TICKS + TICKS_PER_KILOBYTE * size // 1_000
-        self._deadline = monotonic() + PARSE_SECONDS * (1 + size / 1_000_000)
+        self._deadline = thread_time() + PARSE_SECONDS * (1 + size / 1_000_000)
 
     def is_spent(self, _: int, __: bool) -> bool:
         """Called by the parser with its position and whether it met an error; true stops it."""
         self._ticks -= 1
-        # Progress reports between two looks at the clock: 2 ms apart in usual code.
-        return self._ticks < 0 or (self._ticks % 64 == 0 and monotonic() > self._deadline)
+        # Progress reports between two looks at the time: 2 ms apart in usual code.
+        return self._ticks < 0 or (self._ticks % 64 == 0 and thread_time() > self._deadline)
 
 
 def find(source: bytes, language: str, grammar: Grammar) -> SyntaxFindings | None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.embed.minilm import LONGEST_WORD, VOCABULARY_FILE, WordPiece, weights_folder, words
+from satchel.embed.minilm import VOCABULARY_FILE, weights_folder
+from satchel.embed.wordpiece import LONGEST_WORD, WordPiece, WordRules, read_vocabulary, words
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##aff", "##able", "run", "##ning", ",", "你", "cafe", "$"]
 
@@ -15,7 +16,7 @@ PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##aff", "##able", "run", "#
 def pieces(tmp_path: Path) -> WordPiece:
     path = tmp_path / "vocab.txt"
     path.write_text("\n".join(PIECES) + "\n", encoding="utf-8")
-    return WordPiece(path)
+    return WordPiece(read_vocabulary(path))
 
 
 def named(pieces: WordPiece, text: str, most: int = 50) -> list[str]:
@@ -28,6 +29,11 @@ def test_a_word_is_cut_into_the_longest_pieces(pieces: WordPiece) -> None:
 
 def test_case_and_accents_make_no_difference_and_marks_stand_alone(pieces: WordPiece) -> None:
     assert named(pieces, "Café,RUN$你") == ["[CLS]", "cafe", ",", "run", "$", "你", "[SEP]"]
+
+
+def test_case_and_accents_are_kept_where_a_model_was_trained_with_them() -> None:
+    assert [*words("Café,RUN", WordRules(lower_case=False, without_accents=False))] == ["Café", ",", "RUN"]
+    assert [*words("Café", WordRules(without_accents=False))] == ["café"]
 
 
 def test_what_cannot_be_cut_is_unknown_as_a_whole(pieces: WordPiece) -> None:
@@ -80,4 +86,4 @@ def test_the_ids_are_those_of_the_published_tokenizer() -> None:
     folder = weights_folder()
     assert folder is not None
     text = "naïve ﬁne 你好 x\u200by\x00z İstanbul $5+3~ _a_ ΑΣ\u00a0tab\t"
-    assert WordPiece(folder / VOCABULARY_FILE).ids(text, 256) == EXPECTED
+    assert WordPiece(read_vocabulary(folder / VOCABULARY_FILE)).ids(text, 256) == EXPECTED
