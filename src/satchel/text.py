@@ -74,7 +74,9 @@ def word_lists(name: str) -> dict[str, list[str]]:
 ENGLISH = word_lists("english.txt")
 """Lists of English words, by the heading in their file, which says what each drives."""
 
-STOP_WORDS, GREETINGS, CHATTER = (frozenset(ENGLISH[heading]) for heading in ("stop words", "greetings", "chatter"))
+STOP_WORDS, AFTER_NOUNS, GREETINGS, CHATTER = (
+    frozenset(ENGLISH[heading]) for heading in ("stop words", "after a noun", "greetings", "chatter")
+)
 
 
 _UNSPACED = (

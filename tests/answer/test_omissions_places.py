@@ -140,7 +140,7 @@ def test_overloads_share_a_row(tmp_path: Path) -> None:
         "Canal.java": f"class Canal {{\n  void towThroughTheCanal(Barge barge) {{\n{sure}  }}\n}}\n",
         "Tug.java": f"class Tug {{\n{overloads}}}\n",
     }
-    repository = TinyRepository(tmp_path / "canal")
+    repository = TinyRepository(tmp_path / "works")
     repository.commit("Tow", files)
     with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
         text = engine.assemble("tow through the canal", purpose="find", types=["code"]).text

@@ -6,7 +6,7 @@ from satchel.cli.commands.ask import REASONS
 from satchel.search import weights
 from tests.architecture.tree import ROOT
 
-WITHOUT_WORDS = {"vectors", "table on code"}
+WITHOUT_WORDS = {"vectors", "table"}
 """Signals that have another name where they are shown."""
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from satchel import Satchel
 from satchel.embed import fingerprint
+from satchel.embed.static import StaticTable
 from satchel.index.vectors import CACHE_NAME
 from satchel.testing import TinyRepository
 from satchel.types import Kind
+
+if TYPE_CHECKING:
+    from satchel.embed import Vectors
 
 FILES = {
     "docs/clinic.md": "# Clinic\n\nThe doctor gave her medicine.\n\n## Hours\n\nIt is open from nine to five.\n",
@@ -67,6 +72,27 @@ def test_code_is_compared_when_it_is_asked_about_and_none_of_its_vectors_is_stor
     embedder = satchel.vectors.embedder
     assert embedder is not None
     assert satchel.store.vector_counts([Kind.CODE], fingerprint(embedder)) == {Kind.CODE: (0, 2)}
+
+
+def test_the_vectors_of_code_are_kept_for_the_next_question(
+    satchel: Satchel, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedded: list[str] = []
+    embed = StaticTable.embed_documents
+
+    def noted(self: StaticTable, texts: Sequence[str]) -> Vectors:
+        embedded.extend(text for text in texts if ".py" in text)
+        return embed(self, texts)
+
+    monkeypatch.setattr(StaticTable, "embed_documents", noted)
+    satchel.search("which process stops", types=["code"])
+    assert len(embedded) == 2
+    satchel.search("stops which process", types=["code"])
+    assert len(embedded) == 2
+    (root / "src" / "session.py").write_text("def ends(process):\n    return process.stops()\n", encoding="utf-8")
+    satchel.refresh(at_once=True)
+    satchel.search("which process stops", types=["code"])
+    assert len(embedded) == 3
 
 
 def test_a_memory_is_found_in_other_words_than_its_own(satchel: Satchel) -> None:

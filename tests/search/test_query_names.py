@@ -39,13 +39,35 @@ def first(satchel: Satchel, *names: str) -> str:
 
 def test_a_likely_name_leads_to_its_definition(satchel: Satchel) -> None:
     assert first(satchel) != "shop/limits.py"
-    assert first(satchel, "MAX_OPEN_CARTS", "cart_limit") == "shop/limits.py"
+    assert first(satchel, "MAX_OPEN_CARTS", "refuse", "cart_limit") == "shop/limits.py"
 
 
 def test_names_that_occur_nowhere_change_nothing_and_are_not_told_as_missing(satchel: Satchel) -> None:
     plain, named = (satchel.assemble(QUESTION, names=names) for names in ((), ("frobnicator", "zzyzx_quota")))
     assert plain.text == named.text
     assert "frobnicator" not in named.meta["missing_terms"]
+
+
+@pytest.mark.parametrize("purpose", ["find", "read"])
+def test_a_guess_whose_parts_occur_and_that_does_not_costs_nothing(satchel: Satchel, purpose: str) -> None:
+    wrong = (
+        "VisitorPage",
+        "send_limits",
+        "refuse_visitor",
+        "PageNumber",
+        "greetMail",
+        "cartLimit",
+        "Visitor.refuseAll",
+    )
+    plain, named = (satchel.assemble(QUESTION, names=names, purpose=purpose) for names in ((), wrong))
+    assert (plain.text, plain.items) == (named.text, named.items)
+    hits, guessed = (satchel.search(QUESTION, names=names) for names in ((), wrong))
+    assert hits == guessed
+
+
+def test_a_guess_may_be_in_camel_case_where_the_code_has_underscores(satchel: Satchel) -> None:
+    for guess in ("maxOpenCarts", "MaxOpenCarts", "max_open_carts"):
+        assert "shop/limits.py" in [item.title for item in satchel.assemble(QUESTION, names=[guess]).items]
 
 
 def test_names_do_not_make_a_question_about_something_else_look_answered(satchel: Satchel) -> None:

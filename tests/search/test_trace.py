@@ -248,6 +248,24 @@ def test_places_in_prose_are_mentions() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "mentions"),
+    [
+        ("look at src/a.py:10-20 and `b.go`, lines 3 to 9", [("src/a.py", 10, 20), ("b.go", 3, 9)]),
+        ("lines 10-20 of the file src/a.py", [("src/a.py", 10, 20)]),
+        ("line 7 in `src/a.py` at src/b.py line 8", [("src/a.py", 7, 0), ("src/b.py", 8, 0)]),
+        ("see https://example.org/o/r/-/blob/main/a.py#L3-9.", [("a.py", 3, 9)]),
+        ("see https://example.org/o/r/src/main/a.py?at=x#lines-3:9", [("a.py", 3, 9)]),
+        (r"see C:\projects\src\a.py:12", [("C:/projects/src/a.py", 12, 0)]),
+        ('the log has > File "src/a.py", line 3, in run', []),
+        ("it has 3 lines of code in 2.5 files", []),
+    ],
+)
+def test_lines_and_ranges_are_read_as_people_write_them(text: str, mentions: list[tuple[str, int, int]]) -> None:
+    found = [(frame.path, frame.line, frame.end) for frame in analyse(text).trace.mentions]
+    assert sorted(found) == sorted(mentions)
+
+
+@pytest.mark.parametrize(
     ("function", "name"),
     [
         ("example.org/shop/client.(*Client).Send.func1", ("Send", "Client")),

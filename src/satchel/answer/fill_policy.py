@@ -94,8 +94,12 @@ def is_weak_match(request: AssembleRequest, sections: Sequence[Section], strengt
     """Return whether nothing answers the question well; never for plans, changes, pins and candidates from a trace."""
     if request.plan or request.change is not None or request.pins:
         return False
-    is_led = any(candidate.is_lifted for section in sections for candidate in section.candidates)
-    return not is_led and is_weak(strength, request.min_score)
+    return not is_led(sections) and is_weak(strength, request.min_score)
+
+
+def is_led(sections: Sequence[Section]) -> bool:
+    """Return whether the question names a line or a definition that is shown first."""
+    return any(candidate.is_lifted for section in sections for candidate in section.candidates)
 
 
 def fill_policy(

@@ -13,6 +13,7 @@ from satchel.answer.fill_policy import (
     documents_lead,
     fill_policy,
     gives_reason,
+    is_led,
     is_weak_match,
     shares_budget,
     value_range,
@@ -85,7 +86,7 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         request,
         searched.missing_words,
         sum(not term.guessed for term in searched.findings.query.terms),
-        1.0 if is_sure else strength,
+        1.0 if is_sure or is_led(sections) else strength,
         is_weak=not is_known and is_weak_match(request, sections, strength),
         call_sites=call_site_lines(listing, counter(request.tokenizer), request.max_tokens),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from satchel.answer import weights
 from satchel.answer.plans import Plan, PlannedSection, plan_of
+from satchel.answer.source_lines import Unreadable
 from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
 from satchel.search import weights as search_weights
@@ -19,17 +21,24 @@ from satchel.search.dense import Meaning, scores
 from satchel.search.filters import NO_FILTERS, silent
 from satchel.search.impact_wording import is_wording
 from satchel.search.lessons import BEARS, LESSON_KINDS
+from satchel.search.mentions import absent_places
+from satchel.search.named import with_defined_names
 from satchel.search.query import Query, analyse, recipe_nouns, with_names
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
 from satchel.search.strength import (
+    MOST_ABSENT,
     absent_words,
     answer_strength,
     present_names,
     relevance_of,
+    sure_sentences,
+    without_own_names,
 )
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.system import telemetry
+from satchel.system.files import SkipReason
+from satchel.text import pattern
 from satchel.types import RECORD_KINDS, Failure, Hit, Kind
 from satchel.vocabulary import DEFAULT_IMPORTANCE, MEMORY_KINDS
 
@@ -159,7 +168,16 @@ class Findings(NamedTuple):
         searched = [kind for kind in kinds if kind is not Kind.COMMIT or len(kinds) == 1]  # a message alone is not here
         missing = absent_words(self.query, (bench.store_of(kind).lexicon(kind) for kind in searched))
         is_impact = self.impact is not None and self.impact.is_question
-        return tuple(filterfalse(is_wording, missing)) if is_impact else missing
+        told = tuple(filterfalse(is_wording, missing)) if is_impact else missing
+        files = [bench.store.lexicon(kind) for kind in searched if kind in (Kind.CODE, Kind.DOC)]
+        absent = absent_places(self.query, sure_sentences(self.query), bench.store, files) if files else ()
+        return tuple([*(place for place in absent if not _is_left_out(place, bench)), *told][:MOST_ABSENT])
+
+
+def _is_left_out(place: str, bench: Workbench) -> bool:
+    """Return whether a place is in the tree, although not in the index."""
+    shown = bench.lines.read(place)
+    return not isinstance(shown, Unreadable) or shown.reason not in (SkipReason.VANISHED, SkipReason.OUTSIDE_ROOT)
 
 
 @dataclass(frozen=True)
@@ -339,9 +357,33 @@ def _bearing(hit: Hit) -> float:
 
 
 def with_guesses(query: Query, names: Sequence[str], bench: Workbench) -> Query:
-    """Return the question with those of the likely names that occur anywhere."""
-    lexicons = (bench.store_of(kind).lexicon(kind) for kind in bench.kinds())
-    return with_names(query, present_names(names, lexicons)) if names else query
+    """Return the question with the likely names that occur anywhere, and its everyday words that name a definition.
+
+    The name of the repository itself is left out.
+    """
+    code = bench.store.lexicon(Kind.CODE)
+    query = without_own_names(query, code.derived("own names", lambda: own_names(bench.lines)))
+    if names:
+        lexicons = (bench.store_of(kind).lexicon(kind) for kind in bench.kinds())
+        query = with_names(query, present) if (present := present_names(names, lexicons)) else query
+    return with_defined_names(query, bench.store)
+
+
+_MANIFESTS = ("package.json", "pyproject.toml", "setup.cfg", "setup.py", "Cargo.toml", "go.mod", "composer.json")
+_PACKAGE_NAME = pattern(
+    r"^(?:\[(?:project|package|tool\.poetry|metadata)\]\n(?:[^\[\n].*\n|\n)*?|(?=module|\s+(?:\"name\"|name=)))"
+    r"\s*(?:module\s+|\"?name\"?\s*[:=]\s*[\"']?)(?:[\w@.-]+/)*(?P<name>[^\W\d]\w*)[\"']?,?\s*$",
+    re.MULTILINE,
+)
+"""The name in a manifest: at the margin only of its own table, where other tables have names, too."""
+
+
+def own_names(lines: FileLines) -> frozenset[str]:
+    """Return the names of a repository, in lower case: of its package, as its manifests say, else of its folder."""
+    read = (lines.read(name) for name in _MANIFESTS)
+    texts = ("\n".join(one.lines) for one in read if not isinstance(one, Unreadable))
+    named = frozenset(match["name"].lower() for text in texts if (match := _PACKAGE_NAME.search(text)))
+    return named or frozenset({lines.root_name.lower()})
 
 
 def _reranked(query: Query, rows: list[Gathered], bench: Workbench) -> tuple[list[Gathered], list[Failure]]:

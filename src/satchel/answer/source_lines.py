@@ -128,6 +128,11 @@ class FileLines:
         self._mismatches: list[str] = []
         self._guard = threading.Lock()
 
+    @property
+    def root_name(self) -> str:
+        """The name of the folder of the root."""
+        return self._root.name
+
     def read(self, path: str, content_hash: str = "", stored: Callable[[], str] | None = None) -> Lines | Unreadable:
         """Return the present lines of a file, or why they cannot be shown. Never follows a link or leaves the root.
 

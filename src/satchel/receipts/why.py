@@ -17,6 +17,7 @@ from satchel.embed import Embedder
 from satchel.errors import UsageError
 from satchel.safety.sanitize import clean_field
 from satchel.search.dense import Meaning, scores
+from satchel.search.named import with_defined_names
 from satchel.search.query import Query, analyse
 from satchel.search.relations import definitions_named, files_named
 from satchel.search.resolve.code import Code
@@ -80,7 +81,7 @@ def why(
 
     `store` is the index in one published state, `ask` answers a request without keeping the answer.
     """
-    query = analyse(request.query)
+    query = with_defined_names(analyse(request.query), store)
     votes = Votes(query, store)
     context = ask(request)
     targets = resolve(target, store, store_of)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from satchel.text import STOP_WORDS, is_compound, pattern
+from satchel.text import AFTER_NOUNS, STOP_WORDS, is_compound, pattern
 
 _ACTS = r"(?:renam|remov|delet|chang|modif|refactor|mov|deprecat|replac|drop|inlin)(?:e|es|ed|ing|y|ies|ied|ping|ped)?"
 _NOUNS = r"(?:function|method|class|type|struct)"
@@ -95,6 +95,7 @@ _PLAIN_BEFORE = pattern(
 )
 """Text before a plain word that makes it a name: `who calls send`, `an argument to send`, but not `threads to use`."""
 
+_NOUN_BEFORE = pattern(rf"\b{_NOUNS}\s+$", re.IGNORECASE)
 _PLAIN_BETWEEN = (
     pattern(r"\b(?:is|are)\s+$", re.IGNORECASE),
     pattern(r"\s+(?:safe|(?:\w+ly\s+)?(?:\w+ed|overridden))\b", re.IGNORECASE),
@@ -131,7 +132,8 @@ def names_asked_for(text: str) -> Iterator[tuple[str, int]]:
     is_of_change = _WORDING.search(text) is not None
     for match in _NAMES.finditer(text):
         name = (match[1] or match[2]).strip()
-        if not (match[1] or is_compound(name) or not name.isidentifier() or _is_asked_for(text, match)):
+        is_call = text.startswith("(", match.end())
+        if not (match[1] or is_call or is_compound(name) or not name.isidentifier() or _is_asked_for(text, match)):
             continue
         if is_of_change or _is_related(text, match):
             yield name, match.start()
@@ -151,7 +153,8 @@ def _is_asked_for(text: str, match: re.Match[str]) -> bool:
     if name[0].isupper():
         return len(name) > 1 and match.start() > start + len(sentence) - len(sentence.lstrip())
     is_alone = not (start or (after and text[after.end() :].strip())) and len(text.split()) <= LONGEST_ASKED
-    if not is_alone or name.lower() in STOP_WORDS or re.fullmatch(_NOUNS, name):
-        return False
     before, between = text[: match.start()], _PLAIN_BETWEEN
+    is_everyday = name.lower() in STOP_WORDS and not (_NOUN_BEFORE.search(before) and name.lower() not in AFTER_NOUNS)
+    if not is_alone or is_everyday or re.fullmatch(_NOUNS, name):
+        return False
     return bool(_PLAIN_BEFORE.search(before) or (between[0].search(before) and between[1].match(text, match.end())))

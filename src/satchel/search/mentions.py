@@ -17,9 +17,11 @@ from satchel import lazy_numpy as np
 from satchel import text as words
 from satchel.search import weights
 from satchel.search.bm25 import FloatArray, idf, largest
-from satchel.search.chunks import definitions_of
-from satchel.search.query import Query
+from satchel.search.named import NamedDefinition, asked_definitions, definition_values, named_definitions
+from satchel.search.query import PLACE, SENTENCES, Mention, Query, everyday_names
+from satchel.search.strength import is_long, title_of
 from satchel.search.trace import Frame, Trace, is_vendored, name_of
+from satchel.sources.code.languages import language_of
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.types import Kind
@@ -32,6 +34,8 @@ MOST_FRAMES = 200
 
 _WORDS = re.compile(r"\w+")
 
+_IN_FOLDER = re.compile(r"\b(?:in|under|below|inside|within|of|at|folder|directory)(?: the)? [`'\"]?$", re.IGNORECASE)
+
 _COMPILED = re.compile(r"\.[cm]?js$")
 """A file that may have been compiled from one of the same stem (`dist/compose.js` from `src/compose.ts`)."""
 
@@ -39,13 +43,14 @@ _COMPILED = re.compile(r"\.[cm]?js$")
 class TracedPlace(NamedTuple):
     """A chunk of the lexicon that a trace leads to, the 1-based line in its file, and how strongly (0 to 1).
 
-    With `drifted` the line is the first one of its function.
+    With `drifted` the line is the first one of its function. `end` is the last line of a range.
     """
 
     chunk: int
     line: int
     strength: float = 1.0
     drifted: bool = False
+    end: int = 0
 
 
 class _Defined(NamedTuple):
@@ -100,18 +105,41 @@ class _Sources:
 
     def chunk_at(self, document: int, line: int) -> int | None:
         """Return the chunk of a file that contains a line."""
+        return next(iter(self.chunks_at(document, line, line)), None)
+
+    def chunks_at(self, document: int, start: int, end: int) -> dict[int, int]:
+        """Return the chunks of a file with any of these lines, each with the first of them that it has."""
         first, last = _spans_of(self._lexicon, document)
         columns = self._lexicon.columns
-        inside = (columns.span_start[first:last] <= line) & (line <= columns.span_end[first:last])
-        return int(columns.span_chunk[first + int(inside.argmax())]) if inside.any() else None
+        starts = columns.span_start[first:last]
+        inside = np.flatnonzero((starts <= end) & (start <= columns.span_end[first:last]))
+        chunks: dict[int, int] = {}
+        for position in inside.tolist():
+            chunks.setdefault(int(columns.span_chunk[first + position]), max(start, int(starts[position])))
+        return chunks
+
+    def own_files(self, path: str) -> list[int]:
+        """Return the files that a written path means: a name alone means any of that name, a longer one not."""
+        files, shared, is_whole = self.files(path)
+        return files if shared > 1 or is_whole else []
+
+    def last_line(self, document: int) -> int:
+        first, last = _spans_of(self._lexicon, document)
+        return int(self._lexicon.columns.span_end[first:last].max(initial=0))
 
 
-def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> tuple[list[TracedPlace], list[TracedPlace]]:
-    """Return the places that a trace leads to, the best first, each chunk once; then those that are only mentioned."""
+def traced_places(query: Query, store: Store, lexicon: Lexicon) -> tuple[list[TracedPlace], list[TracedPlace]]:
+    """Return the places that a question leads to by lines, the best first, each chunk once; then those only mentioned.
+
+    A line that a sentence asks about leads there. One in a log, or far down in an issue, is mostly of another version.
+    """
+    trace, pasted = query.trace, "\n".join(line for zone, line in query.zones if zone not in SENTENCES)
     frames = [*trace.frames[:MOST_FRAMES], *trace.tests[:MOST_FRAMES]]
     mentions = trace.mentions[:MOST_FRAMES]
     if not (frames or mentions or trace.errors):
         return [], []
+    spoken = (title_of(query) if is_long(query) else query.text).replace("\\", "/")
+    asked = [frame for frame in mentions if frame.path in spoken and frame.path not in pasted.replace("\\", "/")]
     sources = _Sources([*frames, *mentions], store, lexicon)
     secondary = lexicon.columns.document_secondary > 0
     led: dict[int, TracedPlace] = {}
@@ -130,11 +158,23 @@ def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> tuple[list[Tr
     ranks = [rank for rank, chunk in enumerate(order) if chunk in tests]
     if ranks and ranks[0] > weights.TRACE_TEST_RANK:
         order.insert(weights.TRACE_TEST_RANK, order.pop(ranks[-1]))
+    written = {place.chunk: place for frame in asked for place in _written(frame, sources)}
+    order += [chunk for chunk in written if chunk not in led]
+    led = written | led
     framed = [
         led[chunk]._replace(strength=max(1.0 - weights.TRACE_STEP * rank, weights.TRACE_LEAST))
         for rank, chunk in enumerate(order[: weights.TRACE_PLACES])
     ]
-    return framed, [place for frame in mentions if (place := _place(frame, sources)) is not None]
+    others = (_place(frame, sources) for frame in mentions if frame not in asked)
+    return framed, [place for place in others if place is not None]
+
+
+def _written(frame: Frame, sources: _Sources) -> Iterator[TracedPlace]:
+    """Yield the chunks with the lines that a sentence names, in one file or in a few of the same name."""
+    files = sources.own_files(frame.path)
+    for document in files if len(files) <= weights.TRACE_FILES else ():
+        for chunk, line in sources.chunks_at(document, frame.line, max(frame.end, frame.line)).items():
+            yield TracedPlace(chunk, line, end=frame.end)
 
 
 def _place(frame: Frame, sources: _Sources) -> TracedPlace | None:
@@ -255,29 +295,33 @@ BARE_NAMES = frozenset({"__init__.py", "mod.rs", "index.js", "index.ts", "index.
 class Mentions(NamedTuple):
     """Exact look-ups: `path` by document; `symbol` and `trace` by chunk (positions in the lexicon).
 
-    `places` are those of the frames of a pasted trace, the best first; `trace` is the strength of each chunk that the
-    question names by a line, in a frame or in prose.
+    `places` are those of the frames of a pasted trace and of the lines that a sentence asks about, the best first;
+    `trace` is the strength of each chunk that the question names by a line, wherever. `asked` are definitions that are
+    named and that words do not find; `is_named` is whether an everyday word that is written as a name has a definition.
     """
 
     path: FloatArray
     symbol: FloatArray
     trace: FloatArray
     places: tuple[TracedPlace, ...] = ()
+    asked: tuple[NamedDefinition, ...] = ()
+    is_named: bool = False
 
 
 def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
     """Resolve what the query names against the store."""
     values = _path_values(query, store, lexicon)
     path = _placed(lexicon.document_positions(values), values, len(lexicon.columns.document_id))
-    values = _symbol_values(query, store, lexicon)
-    symbol = _placed(lexicon.chunk_positions(values), values, len(lexicon.columns.chunk_row))
-    places, mentioned = traced_places(query.trace, store, lexicon)
+    defined = named_definitions(query, store, lexicon)
+    symbol = definition_values(query, defined, len(lexicon.columns.chunk_row))
+    places, mentioned = traced_places(query, store, lexicon)
     trace = np.zeros(len(symbol))
     for place in (*mentioned, *reversed(places)):
         trace[place.chunk] = place.strength
     path[~lexicon.live_document] = 0.0
-    symbol[~lexicon.live_chunk] = 0.0
-    return Mentions(path, symbol, trace, tuple(places))
+    asked = asked_definitions(query, defined, store, lexicon, path)
+    is_named = any(defined[name] for name in everyday_names(query))
+    return Mentions(path, symbol, trace, tuple(places), tuple(dict.fromkeys(asked)), is_named)
 
 
 def _placed(positions: IntArray, values: Mapping[int, float], total: int) -> FloatArray:
@@ -305,6 +349,11 @@ def _path_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, floa
             continue
         for document in matches:
             values[document] = max(values[document], worth / len(matches) * weights.MENTION_ZONES[mention.zone])
+    folders = {mention.text: mention for mention in query.paths if _may_be_folder(mention, by_name)}
+    inside = lexicon.fetched("files by folder", folders, partial(_files_inside, store))
+    for folder, mention in folders.items():  # all of its files are meant
+        for document in inside[folder]:
+            values[document] = max(values[document], weights.PATH_WEIGHT * weights.MENTION_ZONES[mention.zone])
     for stem, mention in stems.items():
         matches = [document for document, path in by_stem.get(stem, []) if path.rpartition("/")[2] not in BARE_NAMES]
         form = "compound" if mention.form == "dotted" else mention.form
@@ -312,6 +361,24 @@ def _path_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, floa
             worth = weights.STEM_WEIGHTS[form] / len(matches) * weights.MENTION_ZONES[mention.zone]
             values[document] = max(values[document], worth)
     return values
+
+
+def _may_be_folder(mention: Mention, by_name: Mapping[str, object]) -> bool:
+    return mention.form == "folder" or ("/" in mention.text and not by_name.get(mention.text.rpartition("/")[2]))
+
+
+def _files_inside(store: Store, folders: Iterable[str]) -> dict[str, list[int]]:
+    """Return the files and documents below each folder that ends with these segments, anywhere in the tree."""
+    keys = {kind: [*store.iterate_keys(kind)] for kind in (Kind.CODE, Kind.DOC)}
+    every = words.folded("\n".join(f"/{key}" for own in keys.values() for key in own))
+    found: dict[str, list[int]] = {}
+    for folder in folders:
+        part = words.folded(f"/{'/'.join(_segments(folder))}/")
+        found[folder] = []
+        for kind, own in keys.items() if part in every else ():
+            below = [key for key in own if part in words.folded(f"/{key}")]
+            found[folder] += store.document_ids(kind, below).values()
+    return found
 
 
 def _by_name(names: Iterable[str], files: Iterable[tuple[int, str]]) -> dict[str, list[tuple[int, str]]]:
@@ -350,19 +417,27 @@ def _path_matches(mention: str, candidates: Sequence[tuple[int, str]]) -> tuple[
     return named, True
 
 
-def _symbol_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, float]:
-    """Return chunk rows with the weight of the best mention of a name that they define."""
-    names = dict.fromkeys(mention.text for mention in query.symbols)
-    most = weights.MENTION_DEFINITIONS
-    by_name = lexicon.fetched(most, names, partial(definitions_of, store, most))
-    values: dict[int, float] = defaultdict(float)
-    for mention in query.symbols:
-        definitions = by_name[mention.text]
-        if not definitions or len(definitions) > most:
-            continue
-        worth = weights.FORM_WEIGHTS[mention.form] / len(definitions) ** weights.DEFINITIONS_EXPONENT
-        for definition in definitions:
-            owner = definition.owner.rpartition(".")[2]
-            factor = weights.OWNER_FACTOR if mention.qualifier and owner == mention.qualifier else 1.0
-            values[definition.row] = max(values[definition.row], worth * factor)
-    return values
+def absent_places(query: Query, spoken: str, store: Store, lexicons: Sequence[Lexicon]) -> Iterator[str]:
+    """Yield the files, lines and folders that the sentences `spoken` name and that are not in the index, as written."""
+    spoken = spoken.replace("\\", "/")
+    written = [mention.text for mention in query.paths if mention.zone in SENTENCES and mention.text in spoken]
+    frames = [Frame(path, 0) for path in written if PLACE.fullmatch(path)]
+    frames += [one for one in query.trace.mentions if "/" in one.path or language_of(one.path) is not None]
+    frames = [frame for frame in frames if frame.path.rpartition("/")[2] in spoken]
+    every = [_Sources(frames, store, lexicon) for lexicon in lexicons] if frames else []
+    absent: dict[str, None] = {}
+    for frame in frames:
+        last = [sources.last_line(document) for sources in every for document in sources.own_files(frame.path)]
+        if not last:
+            absent[frame.path] = None
+        elif frame.line > max(last):
+            absent[f"{frame.path}:{frame.line}"] = None
+    folders = [one for one in written if "/" in one and _IN_FOLDER.search(spoken[: spoken.index(one)])]
+    folders = [one for one in folders if "." not in one.rpartition("/")[2]]
+    inside = (
+        _files_inside(store, {one for path in folders for one in (path, path.partition("/")[0])}) if folders else {}
+    )
+    for folder in folders:
+        if not inside[folder] and (folder.count("/") > 1 or inside[folder.partition("/")[0]]):
+            absent[folder] = None
+    yield from absent

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import groupby
@@ -78,7 +78,7 @@ class Zone(StrEnum):
     NAMES = "names"
 
 
-_SENTENCES, _PASTED = frozenset({Zone.TITLE, Zone.PROSE}), frozenset({Zone.CODE, Zone.TRACE})
+SENTENCES, _PASTED = frozenset({Zone.TITLE, Zone.PROSE}), frozenset({Zone.CODE, Zone.TRACE})
 
 
 class QueryTerm(NamedTuple):
@@ -139,7 +139,10 @@ _ENVIRONMENT = pattern(
 )
 _IMAGE = pattern(r"!\[[^\]]{0,500}\]\([^()]*\)|<img\b[^<>]*>", re.IGNORECASE)
 _URL = pattern(r"(?:https?|ftp)://[^\s)>\]]+")
-_SOURCE_LINK = pattern(r"/(?:blob|tree|src)/[^/\s]+/([^\s#?)]+)")
+_SOURCE_LINK = pattern(r"/(?:blob|blame|tree|src|raw|edit)/[^/\s]+/([^\s#?)]*[^\s#?).,;:])")
+_COLOUR = pattern(r"(?:\x1b|\\(?:x1b|e|033))\[[\d;]*[A-Za-z]|\[\d{1,3}(?:;\d{1,3})*m(?!\])")
+"""A colour of a terminal, written out or as a text has it without its control character."""
+
 _FENCE = pattern(r"^\s*(?:```|~~~)")
 _PROMPT = pattern(r"^\s*(?:>>>|\.\.\. |\$ |In \[\d+\])")
 _TRACE_START = pattern(r"Traceback \(most recent|^\s*(?:thread '.*' panicked|panic:|goroutine \d+ \[)")
@@ -147,10 +150,38 @@ _ERROR_LINE = pattern(r"^[\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b")
 _TRACE_LINE = pattern(r'^\s*(?:File "|at\s+\S+.*[(:]|\d+:\s+0x|#\d+\s)|^\s*[\w./\\-]+\.\w{1,5}:\d+')
 _INLINE_CODE = pattern(r"`([^`\n]{1,200})`")
 _PATH = pattern(r"(?:[\w@+.-]+[/\\])+[\w@+.-]+|\b[\w+-]+(?:\.[\w+-]+)*\.[A-Za-z]{1,5}\b")
+PLACE = pattern(r"(?:[A-Za-z]:)?(?:[\w@+.-]*[/\\])+[\w@+-][\w@+.-]*\.[A-Za-z]\w{0,9}\b")
+"""A path of a file with a folder: whole, it is a place of the project or of none; its words tell nothing."""
+
+_FOLDERS = (
+    pattern(r"\b(?:folder|directory)\s[`'\"]?([\w@+./-]*\w)", re.IGNORECASE),
+    pattern(r"(?<![\w@+./-])([\w@+./-]*\w)/?[`'\"]?\s(?:folder|directory)\b", re.IGNORECASE),
+    pattern(r"(?<![\w@+./-])((?:[\w@+.-]+/)+)(?=[\s,.;:?!`'\")]|$)"),
+)
+"""Folders that are called so, or end with a slash; `a/b` is among the paths."""
+
 _IDENTIFIER = r"(?:[^\W\d]|\$)[\w$]*"
-_DOTTED = pattern(rf"{_IDENTIFIER}(?:(?:\.|::|#|->){_IDENTIFIER})+")
+_QUALIFIED = rf"{_IDENTIFIER}(?:(?:\.|::|#|->){_IDENTIFIER})"
+_DOTTED = pattern(rf"{_QUALIFIED}+")
 _NAME = pattern(rf"({_IDENTIFIER})(\s?\()?")
 _SEPARATORS = pattern(r"\.|::|#|->")
+_NAME_ALONE = pattern(rf"`({_QUALIFIED}*)(?:\([^`\n]*\))?`")
+"""Inline code that is one name, maybe with its owner and a call: not `if x in y`."""
+
+_CALLED_SO = pattern(rf"\b(?:function|method|class|variable)\s+({_IDENTIFIER})", re.IGNORECASE)
+_NAME_END = pattern(
+    r"(?:\(\))?(?:\s*[.,;:?!)]|\s*$|\s+(?:in|of|from|on|for|is|does|do|and|or|return|defined|declared|implemented)\b)"
+)
+"""What follows a small word after a noun of code that is a name: `the method get of Cache`, not `the class loading`."""
+
+_OF_CODE = pattern(
+    r"(?<=\bfunction )\w+|(?<=\bmethod )\w+|(?<=\bclass )\w+|(?<=\bvariable )\w+"
+    r"|\w+(?=(?:\.|::|#|->)\w| (?:class|object|function|constructor|instance|interface|module|package)\b)",
+    re.IGNORECASE,
+)
+"""A word beside a noun of code, or an owner: `the Flask class`, `Plug.Session`."""
+
+_PLURAL = pattern(r"\(e?s\)")
 _TEST_REQUEST = pattern(
     r"\b(?:add|write|fix|update|improve|find|show|which|what|where|missing|flaky|our|the)\b[^.\n]{0,30}\btests?\b",
     re.IGNORECASE,
@@ -240,7 +271,7 @@ def analyse(text: str) -> Query:
 
 def _analyse(text: str) -> Query:
     # A longer question is cut: the important part is at its start, and a pasted log must not cost seconds.
-    text = words.composed(text[:60_000])
+    text = _COLOUR.sub("", words.composed(text[:60_000]))
     subject = subject_of(text)
     lines = without_wrappers(_RUN.sub(r"\1 ", _COMMENT.sub(" ", subject or _RECIPE.sub("", text))).split("\n"))
     trace = read_trace(lines)
@@ -258,6 +289,8 @@ def _analyse(text: str) -> Query:
             for match in _PATH.finditer(written):
                 path = match[0].replace("\\", "/")
                 paths.setdefault(path, Mention(path, "path", zone))
+            for path in _folders(written) if zone in SENTENCES else ():
+                paths[path] = Mention(path, "folder", zone)
     title = next((line for zone, line in zones if zone is Zone.TITLE), "")
     asks_why = bool(_ASKS_WHY.search(title)) and len(text.split()) <= REASON_WORDS
     return Query(
@@ -273,6 +306,11 @@ def _analyse(text: str) -> Query:
     )
 
 
+def _folders(line: str) -> Iterator[str]:
+    for form in _FOLDERS:
+        yield from (match[1].strip("/") for match in form.finditer(line))
+
+
 def _zones(lines: Sequence[str], error: str) -> Iterator[tuple[Zone, str]]:
     """Yield each line with its zone. The title of a text that begins with a log is its error."""
     fenced = traced = titled = False
@@ -282,7 +320,7 @@ def _zones(lines: Sequence[str], error: str) -> Iterator[tuple[Zone, str]]:
             continue
         if not line.strip() or _CHECK_BOX.match(line):
             continue
-        line = _URL.sub(" ", _IMAGE.sub(" ", line))
+        line = _URL.sub(" " if titled else _linked, _IMAGE.sub(" ", line))
         if not titled and is_title(line, error):
             titled = True
             yield Zone.TITLE, line.lstrip("# ")
@@ -302,6 +340,60 @@ def _zones(lines: Sequence[str], error: str) -> Iterator[tuple[Zone, str]]:
             yield Zone.CODE, line
         else:
             yield Zone.PROSE, line
+
+
+def _linked(link: re.Match[str]) -> str:
+    """Return the path in a link to a file of a forge, a blank for any other link."""
+    path = _SOURCE_LINK.search(link[0])
+    return path[1] if path is not None else " "
+
+
+def everyday_names(query: Query) -> list[str]:
+    """Return the stop words and single letters that stand where only a name does: `get()`, `Cache.get`, "class Any"."""
+    named = (mention.text for mention in query.symbols if mention.zone in SENTENCES)
+    return [name for name in dict.fromkeys(named) if not words.is_meaningful(name)]
+
+
+def with_everyday_names(query: Query, defined: Container[str]) -> Query:
+    """Return the question with terms for those of its `everyday_names` that are `defined`."""
+    zones = {name: [one.zone for one in query.symbols if one.text == name] for name in everyday_names(query)}
+    known = {term.term for term in query.terms}
+    added = {
+        term: Zone.TITLE if Zone.TITLE in own else Zone.PROSE
+        for name, own in zones.items()
+        if name in defined
+        for term in words.terms_of(name)
+        if term not in known
+    }
+    title = math.log2(1 + weights.ZONE_WEIGHTS[Zone.TITLE])
+    terms = (
+        QueryTerm(term, title, title)
+        if zone is Zone.TITLE
+        else QueryTerm(term, math.log2(1 + weights.ZONE_WEIGHTS[zone]), 0.0)
+        for term, zone in added.items()
+    )
+    return replace(query, terms=(*query.terms, *terms)) if added else query
+
+
+_PROSE_FORMS = frozenset({"plain", "capitalised"})
+
+
+def without_words(query: Query, names: Container[str]) -> Query:
+    """Return the question without these words (in lower case), except those that are written as code has them.
+
+    A class that is called so is still one of the names.
+    """
+    own = {one.text.lower() for one in query.symbols if one.text.lower() in names}
+    own -= {one.text.lower() for one in query.symbols if one.form not in _PROSE_FORMS}
+    own -= {match[0].lower() for _, line in query.zones for match in _OF_CODE.finditer(line)}
+    others = {word for _, line in query.zones for word in words.words(line) if word.lower() not in own}
+    kept = {term for word in others for term in words.terms_of(word)}
+    stems = {words.stem(name) for name in own} - kept
+    return replace(
+        query,
+        terms=tuple(term for term in query.terms if term.term not in stems),
+        symbols=tuple(one for one in query.symbols if one.form == "capitalised" or one.text.lower() not in own),
+    )
 
 
 def with_names(query: Query, names: Sequence[str]) -> Query:
@@ -341,7 +433,7 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = 0.0) -> tupl
                 asked.add(term)
             if zone is Zone.TITLE:
                 title[term] += count
-        for word in filter(_is_proper_compound, meaningful if zone in _SENTENCES else ()):
+        for word in filter(_is_proper_compound, meaningful if zone in SENTENCES else ()):
             term = words.stem(word.lower())  # the folder of SQLite is `sqlite`
             mass[term] = mass.get(term, 0.0) + of_zone[Zone.PROSE] * share
     for term in mass:
@@ -385,22 +477,36 @@ TELLING_FORMS = frozenset({"backticks", "dotted", "compound"})
 """Forms of mentions that only code has."""
 
 
+def _is_called_so(match: re.Match[str]) -> bool:
+    """Return whether the word after a noun of code is a name."""
+    if match[1][0].isupper():
+        return True
+    return match[1] not in words.AFTER_NOUNS and _NAME_END.match(match.string, match.end()) is not None
+
+
 def _symbols(line: str, zone: Zone) -> Iterator[Mention]:
     quoted = {name for match in _INLINE_CODE.finditer(line) for name in re.findall(_IDENTIFIER, match[1])}
+    is_sentence = zone in SENTENCES
+    alone = {match[1] for match in _NAME_ALONE.finditer(line)} if is_sentence else set()
+    nouns = {match.start(1) for match in _CALLED_SO.finditer(line) if _is_called_so(match)} if is_sentence else set()
     for match in _DOTTED.finditer(line):
         pieces = _SEPARATORS.split(match[0])
         for index in range(1, len(pieces)):
+            if len(pieces[index]) == len(pieces[index - 1]) == 1:  # `e.g`
+                continue
             form = "backticks" if pieces[index] in quoted else "dotted"
             yield Mention(pieces[index], form, zone, pieces[index - 1])
     for match in _NAME.finditer(line):
         name = match[1]
         if not words.is_meaningful(name) or len(name) < (3 if name.isascii() else 2):
-            continue
+            is_call = is_sentence and line.startswith("(", match.end(1)) and not _PLURAL.match(line, match.end(1))
+            if not (is_call or name in alone or match.start() in nouns):
+                continue
         if name in quoted:
             form = "backticks"
         elif words.is_compound(name):
             form = "compound"
-        elif match[2]:
+        elif match[2] or match.start() in nouns:
             form = "call"
         else:
             form = "capitalised" if name[0].isupper() else "plain"

@@ -17,8 +17,9 @@ from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
 from satchel.search.filters import SearchStrategy
 from satchel.search.mentions import Mentions, TracedPlace, look_up
+from satchel.search.named import NamedDefinition
 from satchel.search.query import Query
-from satchel.search.strength import Evidence, aside, spans_share, title_share
+from satchel.search.strength import Evidence, aside, is_long, spans_share, title_share
 from satchel.search.votes import Votes, neighbours
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
@@ -34,6 +35,9 @@ frames."""
 VALUE_TRACE = 12.0
 """Value of the span of a frame above the best of all other spans, times the strength of the frame: one step of strength
 outweighs any difference in size when spans are packed."""
+
+VALUE_ASKED = 0.1
+"""Value of the first lines of a definition that is asked for by an everyday word above the best of all other spans."""
 
 VECTOR_CHUNKS = 50
 """Chunks that get a value for their vector alone, whatever their words."""
@@ -106,9 +110,7 @@ def rank(
     if similar is not None:
         nearest = _best_of_each(similar, lexicon.document_first_chunk, lexicon.document_chunk_count)
         nearest = np.where(lexicon.live_document, nearest, 0.0)
-        signals["table on code" if of_table and kind is Kind.CODE else "vectors"] = _scaled(
-            nearest, primary.document, slice(None)
-        )
+        signals["table" if of_table else "vectors"] = _scaled(nearest, primary.document, slice(None))
     file_score = np.zeros(len(lexicon.columns.document_id))
     for name, values in signals.items():
         file_score += weights.FILE_WEIGHTS[name] * values
@@ -125,19 +127,20 @@ def rank(
     value[spans] = _span_values(spans, lexicon, scores, file_score, file_rank, support, mentions, primary)
     if similar is not None:
         nearness = _scaled(similar, primary.chunk, lexicon.columns.span_chunk[spans])
-        meant = value[spans] + vector_value(kind, of_table=of_table) * nearness
+        meant = value[spans] + vector_value(of_table=of_table) * nearness
         value[spans] = _in_order_of(meant, value[spans]) if kind is Kind.CODE else meant
     best = float(value[spans].max(initial=-np.inf))
     named = mentions.symbol[lexicon.columns.span_chunk[spans]] >= weights.NAMED_TEST
     stepped_back = demoted[lexicon.span_document[spans]] & ~named
     value[spans] += np.where(stepped_back, math.log(weights.SECONDARY_FACTOR), 0.0)
+    _lift_named(value, mentions.asked, lexicon)
     _lift_frames(value, mentions.places, lexicon)
     return Ranking(scores, file_score, signals, file_rank, value, support, mentions, peripheral, evidence, best)
 
 
-def vector_value(kind: Kind, *, of_table: bool) -> float:
+def vector_value(*, of_table: bool) -> float:
     """Return the coefficient of similarity in the log value of a span."""
-    return weights.VALUE_TABLE_ON_CODE if of_table and kind is Kind.CODE else weights.VALUE_VECTORS
+    return weights.VALUE_TABLE if of_table else weights.VALUE_VECTORS
 
 
 def shares(ranking: Ranking, lexicon: Lexicon, spans: Sequence[int]) -> FloatArray:
@@ -168,11 +171,15 @@ def _silenced(
 
 def _evidence(query: Query, lexicon: Lexicon, scores: bm25.Scores, mentions: Mentions) -> Evidence:
     """Return the evidence for the answer. Tests count as well: they show that the project has the subject."""
+    # A short question that names a file with its folder is about it; an issue names some by the way.
+    is_short = not is_long(query)
+    is_placed = is_short and float(mentions.path.max(initial=0.0)) >= weights.PATH_WEIGHT
     return Evidence(
         title_share(scores.title, scores.title_mass),
         spans_share(scores.span_matched, lexicon.span_count),
-        min(float(mentions.symbol.max(initial=0.0)) / weights.LARGEST_MENTION, 1.0),
+        1.0 if is_placed else min(float(mentions.symbol.max(initial=0.0)) / weights.LARGEST_MENTION, 1.0),
         sum(not term.guessed for term in query.terms),
+        weights.WEAK_FLOOR if is_short and mentions.is_named else 0.0,
     )
 
 
@@ -318,6 +325,18 @@ def _span_values(
     return value
 
 
+def _lift_named(value: FloatArray, asked: Sequence[NamedDefinition], lexicon: Lexicon) -> None:
+    """Put the first lines of these definitions before all other spans. Changes `value`."""
+    if not asked:
+        return
+    ceiling = float(value.max(initial=0.0))
+    for place in asked:
+        first = int(lexicon.chunk_first_span[place.chunk])
+        last = first + int(lexicon.chunk_span_count[place.chunk])
+        at = max(first + int((lexicon.columns.span_start[first:last] <= place.line).sum()) - 1, first)
+        value[at] = max(value[at], ceiling) + VALUE_ASKED
+
+
 def _lift_frames(value: FloatArray, places: Sequence[TracedPlace], lexicon: Lexicon) -> None:
     """Put the spans of the frames of a trace before all others, in the order of the frames. Changes `value`."""
     if not places:
@@ -331,7 +350,8 @@ def _lift_frames(value: FloatArray, places: Sequence[TracedPlace], lexicon: Lexi
         is_small = columns.span_end[last - 1] - columns.span_start[first] < FRAME_LINES
         around = slice(first, last) if is_small else slice(max(at - 1, first), min(at + 2, last))
         value[around] = ceiling + VALUE_TRACE * (place.strength - FRAME_REST)
-        value[at] = ceiling + VALUE_TRACE * place.strength
+        end = max(first + int((columns.span_start[first:last] <= place.end).sum()), at + 1)
+        value[at:end] = ceiling + VALUE_TRACE * place.strength
 
 
 def _in_order_of(others: FloatArray, values: FloatArray) -> FloatArray:

@@ -170,12 +170,17 @@ def search_records(
     placed = zip(hits, places, strict=True)
     shares = ((hit, hit.relevance / max(strength, 1e-12), place) for hit, place in placed)
     rated = tuple([hit._replace(relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
-    if kind is Kind.MEMORY and len(rated) > 1:
-        among = REPLACING_RECORDS
-        rated = (*_newest_first(store, rated[:among]), *rated[among:])
-    if is_theme and rated and query.text.lower().lstrip().startswith("timeline"):
-        rated = _by_time(rated)
+    rated = _ordered(store, kind, query, rated, is_theme=is_theme)
     return SearchResult(rated, covered, lexicon.chunk_count, strength, strength)
+
+
+def _ordered(store: Store, kind: Kind, query: Query, hits: tuple[Hit, ...], *, is_theme: bool) -> tuple[Hit, ...]:
+    """Return hits with newer memories before what they contradict, and a timeline by time."""
+    if kind is Kind.MEMORY and len(hits) > 1:
+        among = REPLACING_RECORDS
+        hits = (*_newest_first(store, hits[:among]), *hits[among:])
+    is_timeline = is_theme and bool(hits) and query.text.lower().lstrip().startswith("timeline")
+    return _by_time(hits) if is_timeline else hits
 
 
 def _joined(kind: Kind, words: FloatArray, shares: FloatArray, vectors: FloatArray) -> tuple[FloatArray, float]:

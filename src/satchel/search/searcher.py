@@ -26,6 +26,14 @@ FRAME_FILE = 0.9
 """Added, times the strength of the frame, to the score of a file of a trace, which is 1: such files come before all
 others (at most 1) and after pinned ones (2)."""
 
+ASKED_STRENGTH = 0.5
+"""The strength of a definition that is asked for by an everyday word, beside that of a frame: an answer shows it before
+all that words find."""
+
+FAR_LINES, ASKED_LINES = 5, 4
+"""A definition so many lines below the first of its chunk, such as a constant or an attribute, is shown by its own line
+and so many more."""
+
 SPANS_PER_RECORD = 8
 """Spans of files that count as much as one record among the candidates. A record is one item while a file needs several
 spans: 50 records are read for the twenty that are shown, which saves 15 ms."""
@@ -39,7 +47,7 @@ __all__ = ["SearchResult", "balanced", "chunk_of", "search_kind"]
 TRACE_SIGNAL = "trace"
 """The signal of a chunk that a frame of a pasted trace leads to."""
 
-SHOWN_AS = {TRACE_SIGNAL: "traced file", "table on code": "vectors"}
+SHOWN_AS = {TRACE_SIGNAL: "traced file", "table": "vectors"}
 """Signal of a file -> its name where it is shown."""
 
 
@@ -158,7 +166,7 @@ def _file_hits(
     least_share: float,
 ) -> list[Hit]:
     lexicon = store.lexicon(kind)
-    vector_value = rank_files.vector_value(kind, of_table=similar is not None and similar.of_table)
+    vector_value = rank_files.vector_value(of_table=similar is not None and similar.of_table)
     columns = lexicon.columns
     finite = np.flatnonzero(np.isfinite(ranking.value))
     best: list[int] = finite[bm25.largest(ranking.value[finite], candidates)].tolist()
@@ -169,13 +177,15 @@ def _file_hits(
     for number, owner in enumerate(owners):
         members.setdefault(owner, []).append(number)
     framed = {place.chunk: ranking.frame_strength(place.chunk) for place in ranking.mentions.places}
+    asked = {place.chunk: place.line for place in reversed(ranking.mentions.asked)}
+    led = dict.fromkeys(asked, ASKED_STRENGTH) | framed
     shares = rank_files.shares(ranking, lexicon, best).tolist()
     relevances: dict[int, float] = {}
     places = places_of([values[own[0]] for own in members.values()])
     for (chunk, (first, *_)), place in zip(members.items(), places, strict=True):
         relevance = relevance_of(strength, shares[first], place)
-        relevances[chunk] = max(relevance, relevance_of(framed[chunk])) if chunk in framed else relevance
-    least = 0.0 if framed else least_share * max(relevances.values(), default=0.0)
+        relevances[chunk] = max(relevance, relevance_of(led[chunk])) if chunk in led else relevance
+    least = 0.0 if led else least_share * max(relevances.values(), default=0.0)
     owned = [chunk for chunk, relevance in relevances.items() if relevance >= least]
     rows, documents = columns.chunk_row[owned].tolist(), columns.chunk_document[owned].tolist()
     stored = lexicon.stored(chunks_of, owned, partial(chunks_of, store))
@@ -183,13 +193,23 @@ def _file_hits(
     file_scores, calls = _file_scores(lexicon, ranking, best), ranking.calls[owned].tolist()
     hits = []
     for chunk, row, document, called in zip(owned, rows, documents, calls, strict=True):
-        own, frame = members[chunk], framed.get(chunk, 0.0)
-        signals = file_signals[document] + _part_signals(called, chunk, frame, similar, vector_value)
+        own, lead = members[chunk], led.get(chunk, 0.0)
+        signals = file_signals[document] + _part_signals(called, chunk, framed.get(chunk, 0.0), similar, vector_value)
         spans = tuple([ScoredSpan(starts[one], ends[one], values[one]) for one in own])
-        file_score = 1.0 + FRAME_FILE * frame if frame else file_scores[document]
-        hits.append(Hit(stored[row][1], relevances[chunk], values[own[0]], spans, signals, file_score))
+        file_score = 1.0 + FRAME_FILE * lead if lead else file_scores[document]
+        hit = Hit(stored[row][1], relevances[chunk], values[own[0]], spans, signals, file_score)
+        hits.append(_at(hit, asked[chunk]) if chunk in asked else hit)
     hits.sort(key=lambda hit: (-hit.score, hit.chunk.id))
     return hits
+
+
+def _at(hit: Hit, line: int) -> Hit:
+    """Return a hit for the definition in a line: that line and a few more where the chunk begins long before it."""
+    place = hit.chunk.location
+    if place is None or line - place.start_line < FAR_LINES:
+        return hit
+    span = ScoredSpan(line - 1, min(line + ASKED_LINES, place.end_line), hit.score)
+    return hit._replace(spans=(span,), partial=True)
 
 
 def _file_scores(lexicon: Lexicon, ranking: rank_files.Ranking, spans: Sequence[int]) -> dict[int, float]:

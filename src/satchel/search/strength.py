@@ -16,7 +16,7 @@ from satchel import lazy_numpy as np
 from satchel import text as words
 from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
-from satchel.search.query import Query, Zone
+from satchel.search.query import PLACE, SENTENCES, Query, Zone, without_words
 from satchel.sources.roles import Peripheral, asked_peripherals, peripheral_role
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
@@ -63,19 +63,21 @@ class Evidence(NamedTuple):
     """Signals of the answer of one kind, each 0 to 1, and the number of search terms.
 
     `title` is the best match of a chunk with the first line, as a share of the largest possible; `spans` is the share
-    of the question's idf mass in the best spans; `named` is how clearly the question names a definition.
+    of the question's idf mass in the best spans; `named` is how clearly the question names a definition. `floor` is the
+    least strength where the question names one that its words do not tell from others.
     """
 
     title: float
     spans: float
     named: float
     terms: int
+    floor: float = 0.0
 
     @property
     def strength(self) -> float:
         """0 to 1; 0 where nothing matches."""
         if self.spans <= 0 and self.named <= 0:
-            return 0.0
+            return self.floor
         log_odds = (
             weights.STRENGTH_TITLE * self.title
             + weights.STRENGTH_SPANS * self.spans
@@ -83,7 +85,7 @@ class Evidence(NamedTuple):
             + weights.STRENGTH_LENGTH * math.log1p(self.terms)
             + weights.STRENGTH_BIAS
         )
-        return 1 / (1 + math.exp(-log_odds))
+        return max(1 / (1 + math.exp(-log_odds)), self.floor)
 
 
 def spans_share(matched: FloatArray, live: int) -> float:
@@ -114,13 +116,12 @@ MOST_ABSENT = 6
 
 SHORTEST_WORD = 3
 
-_SCANNED = (Zone.TITLE, Zone.PROSE)
-"""Zones whose words are checked: pasted code and traces have as many names from outside the project as from it."""
-
 _INLINE_CODE = re.compile(r"`([^`\n]{1,200})`")
 
 COMMON_WORDS = frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="utf-8").split())
 """Words that say little about the subject of a question in any project; the last ones are those of other languages."""
+
+_HUMPS = words.pattern(r"(?<=[a-z\d])(?=[A-Z])")
 
 _ENDINGS = ("", *words.ENGLISH["endings"])
 _SHORT_FORMS = dict(pair.split("=") for pair in words.ENGLISH["short forms"])
@@ -145,17 +146,29 @@ def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
     return tuple(islice(absent, MOST_ABSENT))
 
 
+def is_long(query: Query) -> bool:
+    """Return whether a question is a longer text: an issue or a message."""
+    return sum(len(line.split()) for zone, line in query.zones if zone in SENTENCES) > LONG_QUESTION
+
+
+def sure_sentences(query: Query) -> str:
+    """Return the sentences of a question that are about the project: of a long text, the title alone."""
+    lines = [line for zone, line in query.zones if zone in SENTENCES]
+    return title_of(query) if is_long(query) else "\n".join(lines)
+
+
 def _telling(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
     """Yield the words about the subject of a question, each once; `stop` are the stop words if it is not English."""
-    lines = [(zone, line) for zone, line in query.zones if zone in _SCANNED]
-    is_long = sum(len(line.split()) for _, line in lines) > LONG_QUESTION
+    lines = [(zone, line) for zone, line in query.zones if zone in SENTENCES]
+    is_message = is_long(query)
     seen = {*stop}
     for zone, line in lines:
+        line = PLACE.sub(" ", line)
         marked = {word for match in _INLINE_CODE.finditer(line) for word in words.words(match[1])}
         for place, word in enumerate(words.words(words.without_particles(line))):
             name = word.strip("_$")
             is_code = word in marked or words.is_compound(word)
-            is_sure = zone is Zone.TITLE or not is_long or (len(name) >= weights.ABSENT_NAME_LETTERS and is_code)
+            is_sure = zone is Zone.TITLE or not is_message or (len(name) >= weights.ABSENT_NAME_LETTERS and is_code)
             # Other languages have forms that no ending tells (`renouveler`, `renouvelle`): their names and the nouns of
             # German are sure.
             is_english = word.isascii() and not stop
@@ -163,6 +176,18 @@ def _telling(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
             if is_sure and name.lower() not in seen and _is_telling(name):
                 seen.add(name.lower())
                 yield name
+
+
+def without_own_names(query: Query, names: AbstractSet[str]) -> Query:
+    """Return the question without the names of its repository (in lower case), if other words tell its subject.
+
+    All files are about them: `how does flask sign a cookie` asks in flask how a cookie is signed. A name that is a
+    common word (`requests`) is mostly meant as that.
+    """
+    names = {name for name in names if COMMON_WORDS.isdisjoint({name, words.stem(name)})}
+    stop, _ = words.other_language("\n".join(line for _, line in query.zones))
+    told = {word.lower() for word in _telling(query, stop)}
+    return without_words(query, names) if told & names and told - names else query
 
 
 _UNINFLECTED = words.pattern(r"[\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]{2}")
@@ -241,11 +266,24 @@ def _present(terms: Iterable[str], lexicons: Sequence[Lexicon]) -> set[str]:
 
 
 def present_names(names: Iterable[str], lexicons: Iterable[Lexicon]) -> list[str]:
-    """Return the names of which a term occurs anywhere: the others would only make the answer look weaker."""
-    terms = {name: {term for word in words.words(name) for term in words.terms_of(word)} for name in names}
+    """Return the names of which every word occurs as it is written: a guess that is wrong must not weigh by its parts.
+
+    `loadPickle` occurs where `load_pickle` does, not where `load` and `pickle` do.
+    """
+    spelled = {name: [_spellings(word) for word in words.words(name)] for name in names}
     searched = [lexicon for lexicon in lexicons if lexicon.chunk_count]
-    present = _present({term for every in terms.values() for term in every}, searched) if terms else set()
-    return [name for name, every in terms.items() if not present.isdisjoint(every)]
+    every = {term for written in spelled.values() for terms in written for term in terms}
+    present = _present(every, searched) if every else set()
+    return [name for name, written in spelled.items() if written and not any(map(present.isdisjoint, written))]
+
+
+def _spellings(word: str) -> set[str]:
+    """Return the terms of a word, and of a compound as one word, in camel case and with underscores."""
+    first = words.terms_of(word)[:1]
+    if not words.is_compound(word):
+        return {*first}
+    parts = [part for part in _HUMPS.sub("_", word).lower().split("_") if part]
+    return {*first, words.EXACT_MARK + "_".join(parts), words.EXACT_MARK + "".join(parts), words.stem("".join(parts))}
 
 
 def _holders(lexicon: Lexicon, terms: Sequence[str], segments: Sequence[int]) -> list[list[npt.NDArray[np.uint32]]]:

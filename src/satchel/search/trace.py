@@ -24,13 +24,15 @@ PYTHON, JAVA, CSHARP, RUST, JAVASCRIPT, GO, C = "python", "java", "csharp", "rus
 class Frame(NamedTuple):
     """A place that a trace names: a path as written, a 1-based line (0 for none), and a function, qualified as written.
 
-    Each of them may be missing. `position` counts from 0, the place where it failed.
+    Each of them may be missing. `position` counts from 0, the place where it failed. `end` is the last line of a range
+    in prose, 0 for the line alone.
     """
 
     path: str
     line: int
     function: str = ""
     position: int = 0
+    end: int = 0
 
 
 class Trace(NamedTuple):
@@ -96,10 +98,18 @@ _FUNCTIONS = (
 _DEFINITION = re.compile(r"[> ]\s+(?:async )?def (\w+)\(")
 """pytest prints the source of a function above the place that failed in it."""
 
+_LINES = r"(?P<line>\d{1,6})(?:(?:-|\.\.|\u2013| to | and )L?(?P<end>\d{1,6}))?\b"
 _MENTIONS = (
-    pattern(r"https?://\S{1,200}?/(?:blob|tree|src)/[^/\s]+/(?P<path>[^\s#?)]+)#L(?P<line>\d{1,6})"),
-    pattern(rf"{_FILE}(?::|#L|\((?=\d+[,)]))(?P<line>\d{{1,6}})\b"),
+    pattern(
+        r"https?://\S{1,200}?/(?:blob|blame|tree|src|raw|edit)/[^/\s]+/(?P<path>[^\s#?)]+)(?:\?[^\s#]*)?"
+        r"#(?:L|lines-)(?P<line>\d{1,6})(?:[-:]L?(?P<end>\d{1,6}))?"
+    ),
+    pattern(rf"\blines? {_LINES} (?:of|in) (?:the )?(?:file )?[`'\"]?{_FILE}"),
+    pattern(rf"(?<![\w@./\\+-])(?<!File \"){_FILE}(?::|#L|\((?=\d+[,)])|[`'\"]?(?:,| at| in| on)? lines? ){_LINES}"),
 )
+"""Places in prose: links to a forge (`.../blob/main/a.py#L3-L9`), `lines 3-9 of a.py`, `a.py:3-9`, `a.py, line 3`. A
+frame of Python inside of a log (`> File "a.py", line 3`) is none."""
+
 _TESTS = (
     pattern(r"(?:FAILED|ERROR) (?P<path>[^\s:]+\.py)::(?P<function>\S+)(?: - (?P<error>.*))?"),
     pattern(r"_{3,} (?P<function>[\w.]+)(?:\[.*\])? _{3,}$"),
@@ -238,10 +248,9 @@ class _Reader:
 
 def _mentioned(line: str) -> Iterator[Frame]:
     for form in _MENTIONS:
-        matches = [Frame(_clean_path(match["path"]), int(match["line"])) for match in form.finditer(line)]
-        if matches:
-            yield from matches
-            return
+        for match in form.finditer(line):
+            yield Frame(_clean_path(match["path"]), int(match["line"]), end=int(match["end"] or 0))
+        line = form.sub(" ", line)
 
 
 def _test_name(name: str) -> str:

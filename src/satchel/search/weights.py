@@ -159,12 +159,13 @@ FILE_WEIGHTS: Annotated[Mapping[str, float], Between(0, 4)] = {
     "symbol mention": 0.5,
     "trace": 1.0,
     "vectors": 1.0,
-    "table on code": 0.5,
+    "table": 0.5,
 }
 """Weight of each normalised signal in F. Vectors of prose: r@5 rises from .66 to .69 on encyclopedia passages,
 from .69 to .78 and .75 to .79 on headings of two documentations, from .60 to .77 and .65 to .74 on questions in other
 words than theirs; half or twice the weights change that by a few points (benchmarks/results/prose.json). The static
-table counts half as much on code; a sentence model loses .002 to .005 with half (141 short questions, NDCG@10)."""
+table counts half as much: with all of it octocode's docs lose .010 (NDCG@10) and two documentations .014 (r@5). A
+sentence model loses .002 to .005 on code with half (141 short questions, NDCG@10)."""
 
 TOP_PARTS: Annotated[tuple[float, ...], Between(0, 2)] = (1.0, 0.5, 0.25)
 """Weights of the best chunks of a file, best first, in its signal "top three parts"."""
@@ -210,8 +211,8 @@ VALUE_MENTION: Annotated[float, Between(0, 2)] = 0.5
 VALUE_VECTORS: Annotated[float, Between(0, 4.8)] = 1.2
 """Coefficient of the similarity of meaning of the chunk."""
 
-VALUE_TABLE_ON_CODE: Annotated[float, Between(0, 4.8)] = 0.6
-"""The same of the static table on code: with 1.2, short questions to one repository lose .027 (NDCG@10)."""
+VALUE_TABLE: Annotated[float, Between(0, 4.8)] = 0.6
+"""The same of the static table."""
 
 # Lessons that are given unasked (lessons.py)
 
