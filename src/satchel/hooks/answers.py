@@ -23,7 +23,7 @@ from satchel.hooks.hosts import Start
 from satchel.intent import Intent, intent_of
 from satchel.system import telemetry
 from satchel.system.locations import as_listed
-from satchel.text import CHATTER, GREETINGS, STOP_WORDS, asks_nothing, terms_of, words
+from satchel.text import CHATTER, GREETINGS, STOP_WORDS, terms_of, words
 from satchel.tokens import counter
 from satchel.types import Context, Kind
 from satchel.vocabulary import CLIENT_SESSION, FIND
@@ -91,7 +91,7 @@ def at_prompt(hook: EventContext) -> Answer:
         hook.session.note_prompt(hook.safe_line(prompt, 200))
     if not hook.event.injects:
         return nothing("the host takes no context with a prompt")
-    if not asks_something(prompt):
+    if not (asks_something(prompt) or is_order(prompt)):
         return nothing("the prompt names nothing to look for")
     digest = blake2b(prompt.encode("utf-8", "replace"), digest_size=8).hexdigest()
     if not hook.claim(f"prompt:{digest}", DUPLICATE_SECONDS):
@@ -107,14 +107,13 @@ def asks_something(prompt: str) -> bool:
     """Return whether a prompt names something in code, or has enough words to search for."""
     if _NAMED.search(prompt) or mentioned(prompt):
         return True
-    # Significant words that a prompt without names of code needs: of a question or a short order, what is remembered
-    # may know more.
-    return telling_words(prompt) >= (1 if is_order(prompt) else 3 - bool(_QUESTION.search(prompt)))
+    # Significant words that a prompt without names of code needs; a question needs one less
+    return telling_words(prompt) >= 3 - bool(_QUESTION.search(prompt))
 
 
 def is_order(prompt: str) -> bool:
-    """Return whether a prompt of one line wants a change: "deploy to staging"."""
-    return "\n" not in prompt and not asks_nothing(prompt) and intent_of(prompt) is Intent.CHANGES
+    """Return whether a short prompt wants a change: what is remembered may know more of "deploy to staging"."""
+    return "\n" not in prompt and telling_words(prompt) > 0 and intent_of(prompt) is Intent.CHANGES
 
 
 def telling_words(prompt: str) -> int:
@@ -149,7 +148,7 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     lessons, deliver = hook.engine.answers.lessons(prompt, **hook.options(max_tokens=room))
     options = hook.options(max_tokens=max(tokens - lessons.usage.used, 1), exclude=globs)
     request, context, certainty = about_prompt(hook.engine, prompt, **options, weights=NO_LESSONS)
-    pairs = [(request, context)] if certainty >= least else []
+    pairs = [(request, context)] if certainty >= least and asks_something(prompt) else []
     if not (pairs or lessons.items):
         has_it = bool(context.shown_before)
         return nothing("the session has what is relevant" if has_it else f"nothing is relevant enough ({least:.2f})")

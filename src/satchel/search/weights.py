@@ -228,7 +228,7 @@ LESSON_WORK: Annotated[float, Between(0, 2)] = 0.3
 LESSON_WORK_RARITY: Annotated[float, Between(0.3, 6)] = 1.5
 """Factor on the rarity of a kind of work among the records (logarithm, 1 for a single record)."""
 
-LESSON_FLOOR: Annotated[float, Between(0, 0.6)] = 0.12
+LESSON_FLOOR: Annotated[float, Between(0, 0.6)] = 0.08
 """Least evidence that a record bears on a request."""
 
 LESSON_SHARE: Annotated[float, Between(0, 1)] = 0.5
