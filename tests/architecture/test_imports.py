@@ -56,6 +56,7 @@ SERVICE_MODULES = frozenset(
     {
         "satchel.answer.service",
         "satchel.graph.service",
+        "satchel.guidance.lessons",
         "satchel.guidance.service",
         "satchel.index.team",
         "satchel.memory.service",

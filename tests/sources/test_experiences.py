@@ -107,7 +107,7 @@ def test_in_little_space_the_lesson_stays_and_the_attempt_goes() -> None:
     line = lesson_line(fields, 200)
     assert line.startswith("Tried Trace every close")
     assert "…: failed because Nobody had read the finaliser of the old pool; do: Tracing; Never close" in line
-    assert lesson_line(fields, 120) == "Failed because Nobody had read the finaliser of the old pool; do: Tracing"
+    assert lesson_line(fields, 100) == "Failed because Nobody had read the finaliser of the old pool; do: Tracing"
 
 
 @given(some.text(max_size=300), some.text(max_size=300), some.text(max_size=300), some.integers(100, 400))

@@ -31,7 +31,7 @@ from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
 SHRINK_SHARES = (0.9, 0.6, 0.35)
 """Shares of the remaining room for which a shortened form is tried: the size in tokens is only an estimate."""
 
-LINE_CHARACTERS = (220, 160, 120)
+LINE_CHARACTERS = (260, 200, 160, 120)
 """Length limits of an experience on one line that are tried, after the usual one."""
 
 LEAST_EXCERPT = 60

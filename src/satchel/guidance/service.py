@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Unpack
 
 from satchel import codec
-from satchel.answer.lessons import lessons_context
 from satchel.answer.pins import Pin
 from satchel.answer.request import AssembleRequest, PackingOptions, make_request
 from satchel.answer.search import Workbench
@@ -25,7 +24,7 @@ from satchel.guidance.instructions import Applied, Instructions, folders_below
 from satchel.guidance.judge import AnyJudge, VerdictFiles, judged
 from satchel.guidance.situation import Situation, make_situation
 from satchel.open_root import OpenRoot, attempts, bench_of
-from satchel.receipts.service import ReceiptService, handles_of, with_account, with_guide_handles
+from satchel.receipts.service import ReceiptService, with_account, with_guide_handles
 from satchel.receipts.session import Account
 from satchel.receipts.why import saved_request
 from satchel.safety import sanitize
@@ -35,19 +34,13 @@ from satchel.search.change_impact import with_former_names
 from satchel.search.chunks import chunk_of, stored_rows
 from satchel.store.protocol import Store
 from satchel.types import Context, EdgeType, Failure, HandleTarget, Hit, Kind, ScoredSpan, Signal, Trust
-from satchel.vocabulary import MEMORY_KINDS, OutcomeStatus
+from satchel.vocabulary import MEMORY_KINDS
 
 ITEMS = 5
 """Items of each kind beside the guides of a situation: only the few that matter."""
 
 HISTORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.COMMIT)
 """Kinds that are searched for the history of a situation."""
-
-LESSON_KINDS = (Kind.MEMORY, Kind.EXPERIENCE)
-"""Kinds of records that are told before an edit."""
-
-MOST_EDITED = 20
-"""Most files of one edit whose lessons are told."""
 
 HISTORY_ORIGIN = "situation"
 """The origin of the item with the situation itself, the words of the caller."""
@@ -177,29 +170,6 @@ class GuidanceService:
                 else bound_records(store, kind, files, bench.store, request.now)[:most]
             )
         return hits
-
-    def lessons(self, files: Sequence[str], **options: Unpack[PackingOptions]) -> tuple[Context, Callable[[], object]]:
-        """Return the lessons bound to files that are about to be edited, and what records that they were sent.
-
-        `files` are below the root. Memories and experiences come in the order of `_weight`; values rest on experiences,
-        and commits tell what was done, not what to do. Options are those of a situation; a `session` gets each once.
-        """
-        request = make_request("", self._root.settings, options)
-        account = self._receipts.account(request.session, request.ledger)
-        named = files[:MOST_EDITED]
-        for attempt in attempts(self._root):
-            with attempt as states:
-                bench = bench_of(states, (), account)
-                kinds = [kind for kind in LESSON_KINDS if bench.kinds().get(kind) and bench.memory is not None]
-                hits = [
-                    hit
-                    for kind in kinds
-                    for hit in bound_records(bench.store_of(kind), kind, named, bench.store, request.now)
-                ]
-                hits.sort(key=_weight)
-                context = lessons_context(request, bench, hits, named, {"revision": bench.revision})
-        deliver = partial(self._receipts.keep, context, account, request.session, handles_of(context))
-        return context, deliver
 
     def list_rules(self) -> tuple[list[Applied], list[ActiveContext], list[Failure]]:
         """Return every instruction file, strongest first, every context of the root by path, and problems with them."""
@@ -343,14 +313,6 @@ def _meta(gathered: Guidance, situation: Situation) -> dict[str, Any]:
             for row in gathered.instructions
         ],
     }  # fmt: skip
-
-
-def _weight(hit: Hit) -> tuple[float, float, str]:
-    """Return the order of lessons: the most important first (a failure as a weighty memory), then the newest."""
-    fields = hit.chunk.fields
-    failed = fields.get("outcome_status") == OutcomeStatus.FALSIFIED
-    importance = hit.chunk.importance if hit.chunk.kind is Kind.MEMORY else 0.8 if failed else 0.5
-    return -(importance or 0.0), -hit.chunk.created, hit.chunk.id
 
 
 def commits_of(store: Store, files: Sequence[str], most: int) -> list[Hit]:

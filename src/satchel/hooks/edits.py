@@ -63,7 +63,7 @@ def bind_experience(hook: EventContext) -> None:
 
 
 def _packed(hook: EventContext, files: list[str], tokens: int) -> Answer:
-    context, deliver = hook.engine.guidance.lessons(files, **hook.options(max_tokens=tokens))
+    context, deliver = hook.engine.lessons.told(files, **hook.options(max_tokens=tokens))
     if not context.items:
         return nothing("the session has what is known" if context.shown_before else "nothing is bound to these files")
     shown = f"bound to the files of the edit, {counted(len(context.items))}"

@@ -10,7 +10,7 @@ imported experience without a surprise, a root cause or a lesson has the other l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.types import Kind
 from satchel.vocabulary import Axis, OutcomeStatus
@@ -52,48 +52,60 @@ def heading(metadata: Fields) -> str:
 def lesson_line(fields: Fields, characters: int = LINE_CHARACTERS, day: str = "") -> str:
     """Return the experience on one line: `Tried X: failed because Y; do: Z (2026-03-02)`, with `day` at the end.
 
-    It has at most so many characters (a hundred or more), beside the day: each part is cut, the lesson least, and in
-    little space the attempt and the takeaway are left out, never the end. What worked begins with the lesson.
+    It has at most so many characters (a hundred or more), beside the day. In little space the attempt and the takeaway
+    are cut and then left out, never the end: `Failed because Y; do: Z`. What worked begins with the lesson.
     """
-    parts = _line_parts(fields, is_short=characters < SHORT_LINE)
-    lengths = _allotted(
-        [(len(text), weight) for _, text, weight in parts], characters - sum(len(one[0]) for one in parts)
-    )
-    line = "".join(words + clipped(text, length) for (words, text, _), length in zip(parts, lengths, strict=True))
+    parts = _line_parts(fields)
+    lengths = _allotted(parts, characters)
+    while cut := [part for part, length in zip(parts, lengths, strict=True) if part.is_cut_off(length)]:
+        parts.remove(cut[-1])
+        lengths = _allotted(parts, characters)
+    line = "".join(part.words + clipped(part.text, length) for part, length in zip(parts, lengths, strict=True))
+    line = line.replace(": f", "F", 1) if line.startswith(_REASON) else line
     return f"{line} ({day})" if day else line
 
 
-def _line_parts(fields: Fields, *, is_short: bool) -> list[tuple[str, str, int]]:
-    """Return the parts of the line: the words before each, its text, and its weight for room."""
+class _LinePart(NamedTuple):
+    """A part of the line: the words before it, its text, and its weight for room. One of weight 1 may be left out."""
+
+    words: str
+    text: str
+    weight: int
+
+    def is_cut_off(self, length: int) -> bool:
+        """Return whether so many characters are too few for it, and it can be left out."""
+        return self.weight == 1 and length < min(len(self.text), LEAST_PIECE)
+
+
+def _line_parts(fields: Fields) -> list[_LinePart]:
     status, result = _text(fields, "outcome_status"), _text(fields, "outcome_result")
     goal, action, lesson = (_text(fields, name) for name in ("goal", "action", "lesson.what_worked"))
-    takeaway = "" if is_short else _text(fields, "lesson.takeaway")
-    more = [("; ", takeaway, 1)] if takeaway else []
-    todo = [("; do: ", lesson, 4), *more] if lesson else []
+    takeaway = _text(fields, "lesson.takeaway")
+    more = [_LinePart("; ", takeaway, 1)] if takeaway else []
+    todo = [_LinePart("; do: ", lesson, 8), *more] if lesson else []
     if status == OutcomeStatus.FALSIFIED:
         cause = _text(fields, "root_cause.description")
-        ending = todo or ([(": ", result, 3)] if cause else [])
-        if is_short:
-            return [("Failed because ", cause or result, 3), *ending]
-        return [("Tried ", action or goal, 1), (": failed because ", cause or result, 3), *ending]
+        ending = todo or ([_LinePart(": ", result, 3)] if cause else [])
+        return [_LinePart("Tried ", action or goal, 1), _LinePart(_REASON, cause or result, 3), *ending]
     if status == OutcomeStatus.CONFIRMED and lesson:
-        return [("", lesson, 4), *more, ("; worked for: ", goal, 1)]
+        return [_LinePart("", lesson, 8), *more, _LinePart("; worked for: ", goal, 1)]
     if status == OutcomeStatus.CONFIRMED:
-        return [("", action, 2), (": worked, ", result, 2)]
+        return [_LinePart("", action, 2), _LinePart(": worked, ", result, 2)]
     if status == OutcomeStatus.ABANDONED:
-        return [("Given up: ", goal, 1), (", ", result, 2), *todo]
-    return [("Not ended yet: ", goal, 1), *todo]
+        return [_LinePart("Given up: ", goal, 2), _LinePart(", ", result, 2), *todo]
+    return [_LinePart("Not ended yet: ", goal, 2), *todo]
 
 
-def _allotted(parts: Sequence[tuple[int, int]], room: int) -> list[int]:
-    """Return the length of each part (length, weight): what short ones leave is shared by weight among the others."""
+def _allotted(parts: Sequence[_LinePart], characters: int) -> list[int]:
+    """Return the length of each part: what short ones leave is shared by weight among the others."""
+    room = characters - sum(len(part.words) for part in parts)
     allotted = [0] * len(parts)
-    waiting = sorted(range(len(parts)), key=lambda place: parts[place][0] / parts[place][1])
+    waiting = sorted(range(len(parts)), key=lambda place: len(parts[place].text) / parts[place].weight)
     while waiting:
         place = waiting.pop(0)
-        length, weight = parts[place]
-        share = room * weight // (weight + sum(parts[other][1] for other in waiting))
-        allotted[place] = min(length, share)
+        weight = parts[place].weight
+        share = room * weight // (weight + sum(parts[other].weight for other in waiting))
+        allotted[place] = min(len(parts[place].text), max(share, 0))
         room -= allotted[place]
     return allotted
 
@@ -115,8 +127,10 @@ def shown_record(kind: Kind, fields: Fields, text: str, side: Axis = Axis.FULL) 
     return side_text(side, fields) if kind is Kind.EXPERIENCE else text
 
 
-SHORT_LINE = 150
-"""Characters of a line below which a failure is told without the attempt: the pieces would be too short to read."""
+_REASON = ": failed because "
+
+LEAST_PIECE = 24
+"""Characters of an attempt or a takeaway on that line below which it is left out instead of cut."""
 
 _LABELS = {
     "goal": "Goal",
