@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from satchel.graph.service import GraphService
     from satchel.guidance.injection import Provider
     from satchel.guidance.judge import AnyJudge
+    from satchel.guidance.lessons import LessonService
     from satchel.guidance.service import GuidanceService
     from satchel.guidance.situation import Situation
     from satchel.index.build import Status
@@ -175,6 +176,13 @@ class Satchel:
         from satchel.guidance.service import GuidanceService
 
         return GuidanceService(self.opened, self.receipts)
+
+    @cached_property
+    def lessons(self) -> LessonService:
+        """What is remembered about files that are about to be edited."""
+        from satchel.guidance.lessons import LessonService
+
+        return LessonService(self.opened, self.receipts)
 
     @cached_property
     def graphs(self) -> GraphService:

@@ -103,6 +103,7 @@ class EdgeType(StrEnum):
     INHERITS = "inherits"
     TOUCHES = "touches"
     EVIDENCE = "evidence"
+    BOUND = "bound"
 
 
 class Role(StrEnum):

@@ -200,6 +200,7 @@ TRASH_DAYS = 30
 """Days that a forgotten record can be brought back."""
 
 MOST_TAGS = 20
+MOST_BOUND_FILES = 50
 TAG_CHARACTERS = 50
 
 STATEMENT_CHARACTERS = 1_000

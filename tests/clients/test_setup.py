@@ -197,7 +197,7 @@ def test_hooks_that_moved_to_another_command_are_replaced_in_their_place(world: 
     file.write_text(json.dumps(data, indent=2))
     assert satchel("setup", "claude-code", "--command", "'/a b/satchel'", "--with-hooks").code == 0
     result = json.loads(file.read_text())["hooks"]
-    assert [len(groups) for groups in result.values()] == [2, 1, 1, 1, 1, 1, 1]
+    assert [len(groups) for groups in result.values()] == [2, 1, 1, 1, 1, 1, 1, 1]
     assert result["SessionStart"][0]["hooks"][0]["command"] == "'/a b/satchel' hook session-start"
     assert satchel("remove", "claude-code").code == 0
     assert json.loads(file.read_text()) == {

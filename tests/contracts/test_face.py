@@ -88,7 +88,7 @@ def test_findings_hold_the_content_and_the_metadata_of_their_kind(engine: Satche
     code = next(row for row in found["code"] if row.name == "take_connection")
     assert code.content.startswith("def take_connection")
     assert (code.type, code.file_path, code.start_line) == ("function", "shop/pool.py", 4)
-    assert found["experiences"][0].content.startswith("- **Goal**: ")
+    assert found["experiences"][0].content.startswith("- **Outcome**: ")
     assert found["commits"][0].metadata["files_changed"]
     assert found["values"][0].metadata["axis"] == "full"
     assert all(0 < row.score <= 1 for rows in found.values() for row in rows)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from satchel.errors import UnsafePathError, UsageError
 from satchel.guidance.situation import (
     ConditionError,
-    Globs,
     Situation,
     make_situation,
     parse_condition,
@@ -18,7 +17,6 @@ from satchel.guidance.situation import (
     pattern_problem,
     resolved,
 )
-from satchel.guidance.situation import problem_of as glob_problem
 from satchel.text import PATTERN_MEMORY
 
 EDIT = make_situation(
@@ -140,31 +138,6 @@ def test_a_pattern_sees_letters_of_any_language_and_damaged_text() -> None:
     when = parse_condition({"task_matches": "MÜDE|\\pL+keit"})
     assert when.check(Situation(task="so müde")).holds
     assert when.check(Situation(intent="Höflichkeit \ud800")).holds
-
-
-@pytest.mark.parametrize(
-    ("glob", "path", "matches"),
-    [
-        ("*.py", "src/a.py", True),
-        ("src/", "src/deep/a.py", True),
-        ("src/**/*.{ts,tsx}", "src/x/a.tsx", True),
-        ("{a,b}/{c,d}.py", "b/c.py", True),
-        ("./src/*.py", "src/a.py", True),
-        ("src/*.py", "src/x/a.py", False),
-        ("**", "anything/at.all", True),
-    ],
-)
-def test_globs_mean_what_git_means_and_braces_besides(glob: str, path: str, matches: bool) -> None:
-    assert bool(Globs((glob,)).matching(path)) is matches
-
-
-def test_a_glob_made_to_be_slow_is_not() -> None:
-    assert not Globs(("**/*a" * 60 + "b",)).matching("a/" * 200 + "a" * 200)
-
-
-@pytest.mark.parametrize("glob", ["", "/etc/*", "a/../b", "x" * 500, "{a,b}" * 12])
-def test_a_glob_that_cannot_be_used_says_why(glob: str) -> None:
-    assert glob_problem(glob)
 
 
 def test_paths_are_resolved_below_the_root() -> None:

@@ -2,7 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from satchel.sources.experiences import axis_texts, heading, shown_record, shown_text
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from satchel.sources.experiences import axis_texts, heading, lesson_line, shown_record, shown_text
 from satchel.types import Kind
 from satchel.vocabulary import Axis
 
@@ -50,18 +54,18 @@ def test_only_a_falsified_experience_has_a_surprise_to_learn_from() -> None:
     assert list(axis_texts(FIELDS | {"outcome_status": "confirmed"})) == [Axis.FULL, Axis.STRATEGY]
 
 
-def test_a_reader_sees_all_sides_one_statement_a_line() -> None:
+def test_a_reader_sees_how_it_ended_before_what_was_tried_one_statement_a_line() -> None:
     text = shown_text(FIELDS)
     assert text.splitlines() == [
+        "- **Outcome**: falsified - One call",
+        "- **Root cause**: oversight - Nobody read the finaliser",
+        "- **Lesson**: Tracing",
+        "- **Takeaway**: Never close in a finaliser",
         "- **Goal**: Stop the double close",
         "- **Hypothesis**: The pool closes too",
         "- **Action**: Trace close",
         "- **Prediction**: Two calls",
-        "- **Outcome**: falsified - One call",
         "- **Surprise**: A finaliser closed it",
-        "- **Root cause**: oversight - Nobody read the finaliser",
-        "- **Lesson**: Tracing",
-        "- **Takeaway**: Never close in a finaliser",
     ]
     assert len(shown_text(BARE).splitlines()) == 4
     assert heading({"domain": "testing"}) == "testing"
@@ -70,3 +74,48 @@ def test_a_reader_sees_all_sides_one_statement_a_line() -> None:
 def test_any_other_record_shows_its_text() -> None:
     assert shown_record(Kind.MEMORY, {}, "text") == "text"
     assert shown_record(Kind.EXPERIENCE, BARE, "all axes").startswith("- **Goal**: G")
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        (
+            {},
+            "Tried Trace close: failed because Nobody read the finaliser; do: Tracing; Never close in a finaliser",
+        ),
+        ({"root_cause": None}, "Tried Trace close: failed because One call; do: Tracing; Never close in a finaliser"),
+        ({"lesson": None}, "Tried Trace close: failed because Nobody read the finaliser: One call"),
+        ({"outcome_status": "confirmed"}, "Tracing; Never close in a finaliser; worked for: Stop the double close"),
+        ({"outcome_status": "confirmed", "lesson": None}, "Trace close: worked, One call"),
+        (
+            {"outcome_status": "abandoned"},
+            "Given up: Stop the double close, One call; do: Tracing; Never close in a finaliser",
+        ),
+        ({"outcome_status": "", "lesson": None}, "Not ended yet: Stop the double close"),
+    ],
+)
+def test_an_experience_is_one_line_with_its_end_and_its_day(changed: dict[str, Any], line: str) -> None:
+    assert lesson_line(FIELDS | changed) == line
+    assert lesson_line(FIELDS | changed, day="2026-03-02") == f"{line} (2026-03-02)"
+
+
+def test_in_little_space_the_lesson_stays_and_the_attempt_goes() -> None:
+    fields = FIELDS | {
+        "action": "Trace every close of the pool with a breakpoint in the driver and count them by hand " * 2,
+        "root_cause": {"category": "oversight", "description": "Nobody had read the finaliser of the old pool"},
+    }
+    line = lesson_line(fields, 200)
+    assert line.startswith("Tried Trace every close")
+    assert "…: failed because Nobody had read the finaliser of the old pool; do: Tracing; Never close" in line
+    assert lesson_line(fields, 100) == "Failed because Nobody had read the finaliser of the old pool; do: Tracing"
+
+
+@given(some.text(max_size=300), some.text(max_size=300), some.text(max_size=300), some.integers(100, 400))
+def test_a_failure_on_one_line_always_has_its_end_and_never_more_characters(
+    action: str, cause: str, lesson: str, most: int
+) -> None:
+    changed = {"action": action, "root_cause": {"description": cause}, "lesson": {"what_worked": lesson}}
+    line = lesson_line(FIELDS | changed, most)
+    assert len(line) <= most
+    assert "ailed because " in line
+    assert "\n" not in line

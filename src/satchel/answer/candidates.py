@@ -24,11 +24,15 @@ from satchel.answer.truncation import (
     shortenings,
 )
 from satchel.search.chunks import ITEM_KEY
+from satchel.sources.experiences import LINE_CHARACTERS as LONGEST_LINE
 from satchel.store.licence import COMMENT_LINE, licence_lines
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
 
 SHRINK_SHARES = (0.9, 0.6, 0.35)
 """Shares of the remaining room for which a shortened form is tried: the size in tokens is only an estimate."""
+
+LINE_CHARACTERS = (260, 200, 160, 120)
+"""Length limits of an experience on one line that are tried, after the usual one."""
 
 LEAST_EXCERPT = 60
 """Fewest characters of a cut line that are still useful."""
@@ -369,21 +373,22 @@ def record_candidate(
     body: str,
     cap: float,
     terms: AbstractSet[str] = frozenset(),
-    shorter: str = "",
     passage_cap: float = math.inf,
+    *,
+    line: Callable[[int], str] | None = None,
+    shorter: str = "",
 ) -> Candidate:
     """Return a record (commit, memory): its full body if that has at most `cap` tokens, else its best passage.
 
     A passage has at most `passage_cap` tokens too, so that it leaves room for smaller records.
 
-    A passage ends with a note that says where the full record is. `shorter` is a summary, whose first two lines are
-    joined in little space. The first line is the last resort. The trailers of a commit are not shown, but can be
-    searched.
+    A passage ends with a note that says where the full record is; the first line is the last resort. A record with a
+    `line` (the record on one line of at most so many characters) is never cut: it is shown in full, as its summary
+    `shorter` if there is one, or on one line. The trailers of a commit are not shown, but can be searched.
     """
     whole, body = body, without_trailers(body) if hit.chunk.kind is Kind.COMMIT else body
     size = len(body) / CHARACTERS_PER_TOKEN
-    first, *others = (shorter or body.strip()).split("\n", 2)[:2]
-    told = "; ".join((first, *(line.removeprefix("- ") for line in others)))
+    first = body.strip().split("\n", 1)[0]
     note = cut_note(hit.chunk)
 
     def passage(room: float) -> list[Step]:
@@ -391,18 +396,29 @@ def record_candidate(
         return [Step(Detail.SPAN, text=f"{text}\n{note}")] if text and text != body else []
 
     def make() -> list[Step]:
-        steps = [Step(Detail.FULL, text=body)] if size <= cap else passage(min(cap, passage_cap))
-        return steps + ([Step(Detail.SPAN, text=shorter)] if shorter and shorter != body else [])
+        if size <= cap:
+            steps = [Step(Detail.FULL, text=body)]
+        else:
+            steps = passage(min(cap, passage_cap)) if line is None else []
+        if shorter and shorter != body:
+            steps.append(Step(Detail.SPAN, text=shorter))
+        return steps if line is None else [*steps, Step(Detail.SPAN, text=f"{line(LONGEST_LINE)}\n{note}")]
 
     def shrink(room: float) -> Iterator[Step]:
-        for share in SHRINK_SHARES if not shorter else ():
+        if line is not None:
+            yield from line_steps(line)
+            return
+        for share in SHRINK_SHARES:
             yield from passage(min(room * share, cap * share, passage_cap))
-        if shorter and told != first:
-            yield Step(Detail.LINE, text=told)
         if first and first != body.strip():
             yield Step(Detail.LINE, text=first)
 
     return Candidate(hit, weights.RECORD_SPREAD * hit.score, min(size, cap), 0, make, shrink=shrink, body=whole)
+
+
+def line_steps(line: Callable[[int], str]) -> Iterator[Step]:
+    """Yield a record on one line, ever shorter; `line` returns it in so many characters."""
+    yield from (Step(Detail.LINE, text=line(most)) for most in (LONGEST_LINE, *LINE_CHARACTERS))
 
 
 def cut_note(chunk: Chunk) -> str:

@@ -18,7 +18,7 @@ from satchel.answer.freshness import Freshener
 from satchel.answer.omissions import OMISSIONS
 from satchel.answer.plans import PlannedSection, role_is_asked
 from satchel.answer.request import AssembleRequest
-from satchel.answer.search import Searched, Workbench, section_floor
+from satchel.answer.search import Searched, Workbench, gives_lessons, section_floor
 from satchel.answer.sections import (
     Follow,
     Group,
@@ -30,11 +30,12 @@ from satchel.answer.sections import (
 )
 from satchel.answer.source_lines import Lines
 from satchel.answer.truncation import strategy
+from satchel.codec import iso_time
 from satchel.safety import sanitize
 from satchel.search.chunks import in_workspace
 from satchel.search.query import asks_for_a_recipe
 from satchel.search.strength import strength_at
-from satchel.sources.experiences import shown_record
+from satchel.sources.experiences import lesson_line, shown_record
 from satchel.system.files import translate
 from satchel.types import Failure, Hit, Kind, Role
 from satchel.vocabulary import Axis
@@ -123,7 +124,11 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
     follow = _following_without_prose(follow) if request.places else follow
     if planned.kind is Kind.DOC and asks_for_a_recipe(request.query):
         planned = planned._replace(weight=planned.weight * weights.RECIPE_FACTOR)
-    is_reason = gives_reason(searched.findings.query, planned.kind, candidates)
+    query, own_share = searched.findings.query, 0
+    if gives_reason(query, planned.kind, candidates):
+        own_share = REASON_TOKENS
+    elif gives_lessons(request, query, planned.kind):
+        own_share = weights.LESSON_TOKENS
     level = level_of(planned, candidates, of_documents=of_documents)
     leveled = [candidate.valued(level + candidate.value) for candidate in candidates]
     return Section(
@@ -132,7 +137,7 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
         by_priority(leveled),
         lines,
         planned.limit,
-        reserve=request.reserves.get(planned.kind, REASON_TOKENS * is_reason),
+        reserve=request.reserves.get(planned.kind, own_share),
         follow=follow,
         title=planned.title,
         level=level,
@@ -265,7 +270,7 @@ def _following_without_prose(follow: Follow) -> Follow:
 def _record(
     hit: Hit, bench: Workbench, cap: float, passage_cap: float, terms: frozenset[str], side: Axis | None
 ) -> Candidate:
-    """Return a record as a candidate; with a `side` that side of an experience, or in less space its root cause."""
+    """Return a record as a candidate; with a `side` that side of an experience, in less space the root cause."""
     kind = hit.chunk.kind
     shown = sanitize.hit(hit, bench.allow)
     text = bench.store_of(kind).text(hit.chunk.document)
@@ -273,5 +278,12 @@ def _record(
     def body(axis: Axis | None) -> str:
         return sanitize.text(shown_record(kind, shown.chunk.fields, text, axis), bench.allow) if axis else ""
 
+    line = None
+    if kind is Kind.EXPERIENCE:
+        fields, day = shown.chunk.fields, iso_time(shown.chunk.created)[:10] if shown.chunk.created else ""
+
+        def line(most: int) -> str:
+            return sanitize.text(lesson_line(fields, most, day), bench.allow)
+
     shorter = body(side and Axis.ROOT_CAUSE)
-    return record_candidate(shown, body(side or Axis.FULL), cap, terms, shorter, passage_cap)
+    return record_candidate(shown, body(side or Axis.FULL), cap, terms, passage_cap, line=line, shorter=shorter)

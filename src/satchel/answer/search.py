@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import filterfalse
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from satchel.answer import weights
 from satchel.answer.plans import Plan, PlannedSection, plan_of
@@ -18,8 +18,9 @@ from satchel.safety import sanitize
 from satchel.search import weights as search_weights
 from satchel.search.change_relations import Impact, impact_of_question, with_callers, with_impact
 from satchel.search.dense import Meaning, scores
-from satchel.search.filters import silent
+from satchel.search.filters import NO_FILTERS, silent
 from satchel.search.impact_wording import is_wording
+from satchel.search.lessons import BEARS, LESSON_KINDS
 from satchel.search.mentions import absent_places
 from satchel.search.named import with_defined_names
 from satchel.search.query import Query, analyse, recipe_nouns, with_names
@@ -39,7 +40,7 @@ from satchel.system import telemetry
 from satchel.system.files import SkipReason
 from satchel.text import pattern
 from satchel.types import RECORD_KINDS, Failure, Hit, Kind
-from satchel.vocabulary import MEMORY_KINDS
+from satchel.vocabulary import DEFAULT_IMPORTANCE, MEMORY_KINDS
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
     from satchel.answer.user_models import UserModels
     from satchel.embed import Embedder
     from satchel.receipts.session import Account
+
+LESSON_FRAME, LONGEST_LESSON, CHARACTERS_PER_TOKEN = 20, 80, 4.0
+"""Tokens around a lesson, the most that one may have, and characters of a token, for the room of all."""
 
 LEAST_PROSE = 0.08
 """Least relevance of prose in parts of the best before kinds are balanced: a stronger answer (at most odds of .85)
@@ -136,6 +140,13 @@ class Gathered(NamedTuple):
 
 
 Search = Callable[[PlannedSection], SearchResult]
+
+
+class _Search(Protocol):
+    """Searches for one section; `led_to` as in `search_records`."""
+
+    def __call__(self, section: PlannedSection, led_to: Sequence[str] | None = None) -> SearchResult: ...
+
 
 NOT_SEARCHED = "contexts and instruction files answer a situation, not a question: use `satchel situation --task ...`"
 """The reason why the type `contexts` is refused: which of them apply does not depend on the words of a question."""
@@ -269,12 +280,80 @@ def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool
     plan = plan_of(request, bench.kinds())
     meaning = bench.meaning(question)
     search = _section_search(request, bench, query, meaning, impact)
-    rows, failures = gather(plan.sections, search, bench.open_executor, request.deadline_seconds)
+    rows, failures = _gathered(request, plan.sections, query, search, bench)
     if impact is None:
         rows, unranked = _reranked(query, rows, bench)
         failures += unranked
     embedder_failures = [meaning.failure] if meaning is not None and meaning.failure is not None else []
     return Findings(query, plan, impact, round_robin(rows) if plan.unique else rows, failures, embedder_failures)
+
+
+def _gathered(
+    request: AssembleRequest, sections: Sequence[PlannedSection], query: Query, search: _Search, bench: Workbench
+) -> tuple[list[Gathered], list[Failure]]:
+    """Return the results of all sections. Where no kind is named, those of lessons follow from the files found."""
+    late = [one for one in sections if gives_lessons(request, query, one.kind)]
+    first = [one for one in sections if one not in late]
+    rows, failures = gather(first, search, bench.open_executor, request.deadline_seconds)
+    if late:
+        bearing, more = _bearing_rows(request, late, rows, search, bench)
+        rows = sorted([*rows, *_best_lessons(bearing)], key=lambda row: sections.index(row.section))
+        failures += more
+    return rows, failures
+
+
+def _bearing_rows(
+    request: AssembleRequest,
+    late: Sequence[PlannedSection],
+    rows: Sequence[Gathered],
+    search: _Search,
+    bench: Workbench,
+) -> tuple[list[Gathered], list[Failure]]:
+    paths = [hit.chunk.location.path for row in rows for hit in row.result.hits if hit.chunk.location is not None]
+    led_to = list(dict.fromkeys(paths))
+    return gather(late, partial(search, led_to=led_to), bench.open_executor, request.deadline_seconds)
+
+
+def bearing_records(request: AssembleRequest, bench: Workbench) -> list[Hit]:
+    """Return the records that bear on a request, the best first, by the code and the documents that it leads to."""
+    question = sanitize.text(request.query, bench.allow)
+    query = analyse(question)
+    sections = plan_of(request, bench.kinds()).sections
+    late = [one for one in sections if gives_lessons(request, query, one.kind)]
+    if not late:
+        return []
+    search = _section_search(request, bench, query, bench.meaning(question), None)
+    files = [one for one in sections if one.kind in (Kind.CODE, Kind.DOC)]
+    rows, _ = gather(files, search, bench.open_executor, request.deadline_seconds)
+    bearing, _ = _bearing_rows(request, late, rows, search, bench)
+    return sorted((hit for row in bearing for hit in row.result.hits), key=lambda hit: -_bearing(hit))
+
+
+def gives_lessons(request: AssembleRequest, query: Query, kind: Kind) -> bool:
+    """Return whether records of a kind are shown unasked: those that bear on the question, in their own share."""
+    is_asked = request.kinds or request.plan or request.change or query.is_broad or request.filters != NO_FILTERS
+    return kind in LESSON_KINDS and not is_asked and request.min_score is None
+
+
+def _best_lessons(rows: Sequence[Gathered]) -> list[Gathered]:
+    """Return the sections with their best records, as many as the share of lessons has room for."""
+    ranked = sorted((hit for row in rows for hit in row.result.hits), key=lambda hit: -_bearing(hit))
+    room, kept = float(weights.LESSON_TOKENS), set[str]()
+    for hit in ranked:
+        room -= min(len(hit.chunk.body) / CHARACTERS_PER_TOKEN, LONGEST_LESSON) + LESSON_FRAME
+        if room < 0 and kept:
+            break
+        kept.add(hit.chunk.id)
+    return [
+        row._replace(result=row.result._replace(hits=tuple(hit for hit in row.result.hits if hit.chunk.id in kept)))
+        for row in rows
+    ]
+
+
+def _bearing(hit: Hit) -> float:
+    """Return how much a lesson bears on the question, and more if somebody said that it matters."""
+    values = {signal.name: signal.value for signal in hit.signals}
+    return values.get(BEARS, 0.0) + weights.LESSON_IMPORTANCE * values.get("importance", DEFAULT_IMPORTANCE)
 
 
 def with_guesses(query: Query, names: Sequence[str], bench: Workbench) -> Query:
@@ -324,14 +403,14 @@ def _reranked(query: Query, rows: list[Gathered], bench: Workbench) -> tuple[lis
 
 def _section_search(
     request: AssembleRequest, bench: Workbench, query: Query, meaning: Meaning | None, impact: Impact | None
-) -> Search:
+) -> _Search:
     votes = Votes(query, bench.store)
     candidates = candidate_count(request.max_tokens)
     off = silent(request.searches)
     # What a change or a definition concerns is found by relations, not by meaning.
     worded = query if impact is None else None
 
-    def search(section: PlannedSection) -> SearchResult:
+    def search(section: PlannedSection, led_to: Sequence[str] | None = None) -> SearchResult:
         store = bench.store_of(section.kind)
         filters = request.filters if section.filters is None else section.filters
         if section.ranked_by is not None:
@@ -344,7 +423,7 @@ def _section_search(
         ask = partial(
             search_kind, store, section.kind, candidates=candidates, silent=off, filters=filters,
             least_share=LEAST_PROSE if has_floor else 0.0,
-            likeness=scores(store, section.kind, meaning, worded), now=request.now,
+            likeness=scores(store, section.kind, meaning, worded), now=request.now, led_to=led_to,
         )  # fmt: skip
         result = ask(analyse(section.question)) if section.question else ask(query, votes=votes)
         if request.change is not None and section.kind in MEMORY_KINDS:

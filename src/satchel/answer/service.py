@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -11,6 +11,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from satchel.answer import weights
+from satchel.answer.lessons import lessons_context
 from satchel.answer.omissions import with_best_lines
 from satchel.answer.pipeline import assemble
 from satchel.answer.request import (
@@ -22,7 +23,7 @@ from satchel.answer.request import (
     make_request,
     parse_kinds,
 )
-from satchel.answer.search import NOT_SEARCHED, Workbench, admitted, kind_search, with_guesses
+from satchel.answer.search import NOT_SEARCHED, Workbench, admitted, bearing_records, kind_search, with_guesses
 from satchel.errors import UsageError
 from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.service import ReceiptService, handles_of, with_account
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
     from satchel.receipts.session import Account
     from satchel.sources.change import Change
     from satchel.store.protocol import Store
+
+MOST_LESSONS = 12
+"""Records that are tried for the lessons of a prompt."""
 
 NAMED = 5
 """Most files named in a note; the others are counted."""
@@ -183,6 +187,17 @@ class AnswerService:
         """Return an answer without recording it: its handles cannot be expanded. For internal questions."""
         account = self._receipts.account_of(request)
         return with_account(self._assembled(request, notes, account), account, ())
+
+    def lessons(self, question: str, **options: Any) -> tuple[Context, Callable[[], object]]:
+        """Return the records that bear on a request, on one line each, and what records that they were sent."""
+        request = self.request(question, **options)
+        account = self._receipts.account_of(request)
+        for attempt in attempts(self._root):
+            with attempt as states:
+                bench = bench_of(states, (), account)
+                hits = bearing_records(request, bench)[:MOST_LESSONS] if bench.memory is not None else []
+                context = lessons_context(request, bench, hits, (), {"revision": bench.revision})
+        return context, partial(self._receipts.keep, context, account, request.session, handles_of(context))
 
     def deliver(self, request: AssembleRequest, context: Context) -> Context:
         """Record handles and session of an answer of `unrecorded` that is sent after all."""

@@ -62,6 +62,12 @@ DOCUMENTS_SHARE: Annotated[float, Between(0.5, 1)] = 2 / 3
 """Share of prose in the text of prose and code from which a store is one of documents: there prose counts like code. Of
 37 repositories of code it is at most .47 (Flask, then .31), with tests; a handbook with some scripts has over .9."""
 
+LESSON_IMPORTANCE: Annotated[float, Between(0, 2)] = 0.3
+"""Weight of the importance of a memory in the order of lessons."""
+
+LESSON_TOKENS: Annotated[int, Between(40, 1_000)] = 250
+"""Tokens for the records that bear on a question, where no kind is named: they are never taken by code."""
+
 REASON_SHARE: Annotated[float, Between(0.3, 1)] = 2 / 3
 """Share of the words of a question for a reason that the best commit has, from which the answer begins with it."""
 

@@ -15,7 +15,6 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -171,14 +170,17 @@ class Resident:
         return nullcontext(engine)
 
     def _engine_for_hook(self, places: Places, loaded: LoadedSettings) -> Satchel:
-        """Return the engine for a hook, which compares words alone: the one here if it has no vectors either.
+        """Return the engine for a hook, which loads no model: the one here if it has none either.
 
         Raises UnfitRequestError for another root or other settings, and if the index was replaced.
         """
-        settings, engine = replace(self._loaded.settings, embed_provider="off"), self.engine()
+        from satchel.hooks.worker import quick
+
+        settings, engine = quick(self._loaded).settings, self.engine()
         if (places, loaded.settings, engine.opened.loaded) != (self._places, settings, self._loaded):
             raise UnfitRequestError
-        if engine.vectors.embedder or engine.vectors.choice.failure:
+        embedder = engine.vectors.embedder
+        if (embedder is not None and not embedder.is_table) or engine.vectors.choice.failure:
             with self._guard:
                 if self._hook_engine is None:
                     self._hook_engine = type(engine).open_at(places, loaded, self._folders, os.environ)

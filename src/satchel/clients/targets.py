@@ -81,6 +81,7 @@ _CLAUDE_HOOKS = (
     ("SessionStart", "startup|resume|clear|compact", "session-start"),
     ("SubagentStart", "", "subagent-start"),
     ("UserPromptSubmit", "", "prompt"),
+    ("PreToolUse", _EDITS, "before-tool"),
     ("PostToolUse", _EDITS, "after-tool"),
     ("PostToolUseFailure", "Bash", "after-tool"),
     ("PreCompact", "", "before-compaction"),
@@ -90,6 +91,7 @@ _CLAUDE_HOOKS = (
 _CODEX_HOOKS = (
     ("SessionStart", "startup|resume|clear|compact", "session-start"),
     ("UserPromptSubmit", "", "prompt"),
+    ("PreToolUse", f"apply_patch|{_EDITS}", "before-tool"),
     ("PostToolUse", f"Bash|apply_patch|{_EDITS}", "after-tool"),
     ("PreCompact", "", "before-compaction"),
 )
@@ -98,7 +100,7 @@ _CURSOR_HOOKS = (
     ("sessionStart", "", "session-start"),
     ("beforeSubmitPrompt", "", "prompt"),
     ("afterFileEdit", "", "after-tool"),
-    ("postToolUse", "Shell", "after-tool"),
+    ("postToolUse", "Shell|Read", "after-tool"),
     ("preCompact", "", "before-compaction"),
     ("sessionEnd", "", "session-end"),
 )

@@ -15,7 +15,7 @@ from satchel.guidance.context_files import CONTEXTS, RELATIVE_FILTERS, Injection
 from satchel.guidance.inheritance import ContextTree, MissingContextError, ResolvedContext
 from satchel.guidance.instructions import Applied, Form, Instruction, Instructions, applied, to_judge
 from satchel.guidance.judge import Opinion, Verdict
-from satchel.guidance.situation import Globs, Situation, folders_above, problem_of
+from satchel.guidance.situation import Situation, folders_above
 from satchel.safety import sanitize
 from satchel.search.changes import read_changes
 from satchel.search.chunks import chunk_of
@@ -24,6 +24,7 @@ from satchel.search.query import analyse
 from satchel.search.searcher import search_kind
 from satchel.store.protocol import Store
 from satchel.system import telemetry
+from satchel.system.globs import Globs, problem_of
 from satchel.types import Failure, Hit, Kind, Signal
 from satchel.vocabulary import DAY_SECONDS, MemoryCategory, choices, is_number
 

@@ -28,9 +28,10 @@ from typing import NamedTuple
 
 from satchel.errors import UnsafePathError
 from satchel.guidance.judge import Opinion, Verdict
-from satchel.guidance.situation import Globs, folders_above, parent_of, problem_of, resolved
+from satchel.guidance.situation import folders_above, parent_of, resolved
 from satchel.safety import sanitize
 from satchel.system import files
+from satchel.system.globs import Globs, problem_of
 from satchel.types import Failure
 
 MOST_HOPS = 5

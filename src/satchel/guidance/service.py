@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -17,6 +16,7 @@ from satchel.answer.situation import Guide, MakeEntries, situation_context, situ
 from satchel.errors import ConfigError, ContextFileError, UsageError
 from satchel.guidance import texts as guide_texts
 from satchel.guidance import weights
+from satchel.guidance.bound import SIGNAL, bound_records
 from satchel.guidance.context_files import CONTEXTS, file_of
 from satchel.guidance.inheritance import ContextTree
 from satchel.guidance.injection import ActiveContext, Guidance, Guides, KeyRegistry, Sources, Supplies, gather, supplied
@@ -32,12 +32,9 @@ from satchel.safety.trust import GUIDANCE_ORIGIN, is_trusted, trust_of
 from satchel.search import weights as search_weights
 from satchel.search.change_impact import with_former_names
 from satchel.search.chunks import chunk_of, stored_rows
-from satchel.search.filters import Filters
-from satchel.search.query import analyse
-from satchel.search.searcher import search_kind
 from satchel.store.protocol import Store
 from satchel.types import Context, EdgeType, Failure, HandleTarget, Hit, Kind, ScoredSpan, Signal, Trust
-from satchel.vocabulary import MEMORY_KINDS, OutcomeStatus
+from satchel.vocabulary import MEMORY_KINDS
 
 ITEMS = 5
 """Items of each kind beside the guides of a situation: only the few that matter."""
@@ -164,14 +161,13 @@ class GuidanceService:
         files = moment.files[:20]  # files of a situation whose history is searched
         # Records of each kind from the history of the files if the situation also has words to search for
         most = min(3, request.limit) if request.query else request.limit
-        named = naming(bench.store, files)
         hits: list[Hit] = []
         for kind in kinds if files else ():
             store = bench.store_of(kind)
             hits += (
                 commits_of(store, files, most)
                 if kind is Kind.COMMIT
-                else records_naming(store, kind, files, named, most, request.now)
+                else bound_records(store, kind, files, bench.store, request.now)[:most]
             )
         return hits
 
@@ -319,9 +315,6 @@ def _meta(gathered: Guidance, situation: Situation) -> dict[str, Any]:
     }  # fmt: skip
 
 
-SIGNAL = Signal("file", 1.0, 1.0)
-
-
 def commits_of(store: Store, files: Sequence[str], most: int) -> list[Hit]:
     """Return the newest visible commits that touched these files; those of many files come last."""
     if not files:
@@ -337,33 +330,3 @@ def commits_of(store: Store, files: Sequence[str], most: int) -> list[Hit]:
     hits = [Hit(chunk_of(*row), 1.0, 0.0, (ScoredSpan(row[1].start, row[1].end, 0.0),), (SIGNAL,))
             for row in reversed(first.values())]  # fmt: skip
     return hits[:most]
-
-
-def records_naming(
-    store: Store, kind: Kind, files: Sequence[str], named: re.Pattern[str], most: int, now: float
-) -> list[Hit]:
-    """Return the records of a kind that name one of these files (`naming`); failed experiences come first."""
-    query = analyse(" ".join(dict.fromkeys(path.rpartition("/")[2] for path in files)))
-    hits = search_kind(store, kind, query, filters=Filters(), now=now).hits
-    texts = store.texts(hit.chunk.document for hit in hits)
-    chosen = [hit for hit in hits if named.search(texts[hit.chunk.document])]
-    chosen.sort(key=lambda hit: hit.chunk.fields.get("outcome_status") != OutcomeStatus.FALSIFIED)
-    return [hit._replace(signals=(*hit.signals, SIGNAL)) for hit in chosen[:most]]
-
-
-def naming(store: Store, files: Sequence[str]) -> re.Pattern[str]:
-    """Return the pattern of texts that name one of these files."""
-    return re.compile("|".join(_name_pattern(store, path) for path in files))
-
-
-def _name_pattern(store: Store, path: str) -> str:
-    """Return the pattern of the path, or of the end of it that no other indexed file has, with more of its folders."""
-    others = [f"/{key}" for _, key in store.paths_named([path.rpartition("/")[2]], []) if key != path]
-    steps = path.split("/")
-    ends = ("/".join(["", *steps[-count:]]) for count in range(1, len(steps)))
-    count = next((end.count("/") for end in ends if not any(path.endswith(end) for path in others)), len(steps))
-    folders = ""
-    for step in steps[:-count]:
-        folders = f"(?:{folders}{re.escape(step)}/)?"
-    own = re.escape("/".join(steps[-count:]))
-    return rf"(?:(?<![\w.-]){re.escape(path)}|(?<![\w./-]){folders}{own})(?![\w/-]|\.\w)"

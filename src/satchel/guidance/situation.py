@@ -1,4 +1,4 @@
-"""Situations (task, tool, files, language), paths below a root, globs, and conditions under `when:`.
+"""Situations (task, tool, files, language), paths below a root, and conditions under `when:`.
 
     when: {tool: edit_file, paths: ["src/auth/**"], task_matches: "log ?in|session"}
     when: {any: [{language: python}, {not: {agent: reviewer}}]}
@@ -26,18 +26,10 @@ from satchel.errors import UnsafePathError, UsageError
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.sources.code.languages import language_of
-from satchel.system.files import translate
+from satchel.system.globs import Globs, problem_of
 from satchel.text import linear_pattern
 from satchel.types import Json
 from satchel.vocabulary import is_number, parse_moment
-
-LONGEST_GLOB = 400
-"""Length limit of a path pattern."""
-
-MOST_EXPANSIONS = 64
-"""Limit of the patterns that braces expand to: `{a,b}{c,d}` is four."""
-
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
 def resolved(reference: str, folder: str) -> str:
@@ -65,67 +57,6 @@ def folders_above(path: str) -> list[str]:
     """Return the folders above a path, the root ("") first."""
     steps = path.split("/")[:-1]
     return ["/".join(steps[:count]) for count in range(len(steps) + 1)]
-
-
-class Globs(NamedTuple):
-    """Patterns of paths as in git: without a slash they match a name at any depth.
-
-    A pattern that ends with a slash matches everything below; braces expand to each of their parts; a pattern that
-    begins with `!` excludes paths that an earlier one included.
-    """
-
-    texts: tuple[str, ...]
-
-    def matching(self, path: str) -> str:
-        """Return the last pattern that includes the path, empty if none does."""
-        last = ""
-        for text in self.texts:
-            if any(expression.fullmatch(path) for expression in _expressions(text.removeprefix("!"))):
-                last = "" if text.startswith("!") else text
-        return last
-
-    def first(self, paths: Iterable[str]) -> tuple[str, str] | None:
-        """Return the first path that is included, and its pattern."""
-        return next(((path, text) for path in paths if (text := self.matching(path))), None)
-
-
-def problem_of(glob: str) -> str:
-    """Return the problem with a pattern, empty where there is none."""
-    if not glob.strip("!/ "):
-        return "is empty: write a pattern such as src/**/*.py"
-    if len(glob) > LONGEST_GLOB:
-        return f"has {len(glob)} characters: at most {LONGEST_GLOB}"
-    if glob.startswith("/") or ".." in glob.split("/"):
-        return "leads outside its folder: write it relative to the folder"
-    if len(_expanded(glob)) > MOST_EXPANSIONS:
-        return f"stands for more than {MOST_EXPANSIONS} patterns: use fewer braces"
-    return ""
-
-
-@lru_cache(maxsize=2_000)
-def _expressions(glob: str) -> Sequence[re.Pattern[str]]:
-    return [re.compile(translate(_anchored(one)), re.DOTALL) for one in _expanded(glob)[:MOST_EXPANSIONS]]
-
-
-def _anchored(glob: str) -> str:
-    glob = glob.strip().removeprefix("./")
-    if glob.endswith("/"):
-        glob += "**"
-    return glob if "/" in glob else f"**/{glob}"
-
-
-def _expanded(glob: str) -> list[str]:
-    """Return the patterns that braces expand to, at most a few more than allowed."""
-    waiting: list[str] = [glob]
-    done: list[str] = []
-    while waiting and len(done) + len(waiting) <= 2 * MOST_EXPANSIONS:
-        text = waiting.pop()
-        braces = _BRACES.search(text)
-        if braces is None:
-            done.append(text)
-        else:
-            waiting += [text[: braces.start()] + part.strip() + text[braces.end() :] for part in braces[1].split(",")]
-    return sorted(done) + waiting
 
 
 LONGEST_TEXT = 4_000

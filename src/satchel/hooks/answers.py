@@ -20,6 +20,7 @@ from satchel.errors import SatchelError
 from satchel.hooks import background, hosts, weights
 from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counted, injected, nothing
 from satchel.hooks.hosts import Start
+from satchel.intent import Intent, intent_of
 from satchel.system import telemetry
 from satchel.system.locations import as_listed
 from satchel.text import CHATTER, GREETINGS, STOP_WORDS, terms_of, words
@@ -47,6 +48,12 @@ _LINES = re.compile(r"(?:#L?\d+(?:-L?\d+)?|:\d+(?:-\d+)?)$")
 
 PROMPT_CHARACTERS = 20_000
 """Characters at the beginning of a prompt that are searched for: pasted logs repeat themselves."""
+
+LESSON_SHARE = 0.25
+"""Share of the tokens of a prompt for what is remembered, on one line each; what it does not need is for code."""
+
+NO_LESSONS = {"memories": 0.0, "experiences": 0.0}
+"""Weights of the kinds of lessons beside code: they have a share of their own."""
 
 PROMPT_TOKENS = 800
 """Tokens of context with a prompt: two or three places to begin with; an agent that wants more asks for it."""
@@ -84,7 +91,7 @@ def at_prompt(hook: EventContext) -> Answer:
         hook.session.note_prompt(hook.safe_line(prompt, 200))
     if not hook.event.injects:
         return nothing("the host takes no context with a prompt")
-    if not asks_something(prompt):
+    if not (asks_something(prompt) or is_order(prompt)):
         return nothing("the prompt names nothing to look for")
     digest = blake2b(prompt.encode("utf-8", "replace"), digest_size=8).hexdigest()
     if not hook.claim(f"prompt:{digest}", DUPLICATE_SECONDS):
@@ -102,6 +109,11 @@ def asks_something(prompt: str) -> bool:
         return True
     # Significant words that a prompt without names of code needs; a question needs one less
     return telling_words(prompt) >= 3 - bool(_QUESTION.search(prompt))
+
+
+def is_order(prompt: str) -> bool:
+    """Return whether a short prompt wants a change: what is remembered may know more of "deploy to staging"."""
+    return "\n" not in prompt and telling_words(prompt) > 0 and intent_of(prompt) is Intent.CHANGES
 
 
 def telling_words(prompt: str) -> int:
@@ -128,15 +140,29 @@ def _without_index(hook: EventContext) -> Answer:
 
 
 def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
+    """Return the lessons that bear on a prompt, and the code that it is about if that is sure enough."""
     attached = [*mentioned(prompt), *hook.event.attached]
     least = hook.settings.hooks_min_relevance
     globs = excluded(hook.places.root, hook.folder, attached)
-    options = hook.options(max_tokens=max(tokens, 1), exclude=globs)
-    request, context, certainty = about_prompt(hook.engine, prompt, **options)
-    if certainty < least:
+    room = max(int(tokens * LESSON_SHARE), 1)
+    lessons, deliver = hook.engine.answers.lessons(prompt, **hook.options(max_tokens=room))
+    options = hook.options(max_tokens=max(tokens - lessons.usage.used, 1), exclude=globs)
+    request, context, certainty = about_prompt(hook.engine, prompt, **options, weights=NO_LESSONS)
+    pairs = [(request, context)] if certainty >= least and asks_something(prompt) else []
+    if not (pairs or lessons.items):
         has_it = bool(context.shown_before)
         return nothing("the session has what is relevant" if has_it else f"nothing is relevant enough ({least:.2f})")
-    return injected(hook, "relevant to the prompt", [(request, context)])
+    answer = injected(hook, "relevant to the prompt", pairs)
+    if not lessons.items:
+        return answer
+    told = f"{counted(len(lessons.items))} remembered about such work"
+    return answer._replace(
+        reason=f"{told}; {answer.reason}" if pairs else told,
+        text="\n\n".join(filter(None, (lessons.text, answer.text))),
+        tokens=answer.tokens + lessons.usage.used,
+        contexts=(lessons, *answer.contexts),
+        deliver=(deliver, *answer.deliver),
+    )
 
 
 def about_prompt(engine: Satchel, prompt: str, **options: Any) -> tuple[Any, Context, float]:
@@ -163,14 +189,14 @@ def excluded(root: Path, folder: Path, paths: Iterable[str]) -> tuple[str, ...]:
     globs = [*HOST_FILES]
     for path in paths:
         for base in (folder, root):
-            relative = _below(root, base / path) if not path.startswith("~") else None
+            relative = below(root, base / path) if not path.startswith("~") else None
             if relative is not None:
                 literal = re.sub(r"([*?\[])", r"[\1]", relative)
                 globs += [literal, f"{literal}/*"]
     return tuple(dict.fromkeys(globs))
 
 
-def _below(root: Path, path: Path) -> str | None:
+def below(root: Path, path: Path) -> str | None:
     """Return the path relative to the root; None outside the root and for the root itself."""
     parts: list[str] = []
     for part in path.parts:

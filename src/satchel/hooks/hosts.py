@@ -1,4 +1,4 @@
-"""The hosts that send events: Claude Code, Codex and Cursor. Reads their events, and formats the answers.
+"""The hosts that send events: Claude Code, Codex, Cursor and Gemini CLI. Reads their events, and formats the answers.
 
 Written against the hook references, schemas and change logs of November 2026. All hosts send one JSON object with
 nearly the same fields, some of them renamed on the way, so every field is read under all its names.
@@ -8,7 +8,9 @@ nearly the same fields, some of them renamed on the way, so every field is read 
 * Codex (`.codex/hooks.json`): the shape of Claude Code. A patch is one tool call that names its files in its text, and
   the failure of a command is only in the text of its output.
 * Cursor (`.cursor/hooks.json`, `"version": 1`): events have other names, and shell commands and edits have no tool. A
-  prompt can only be allowed or stopped, so nothing is injected there.
+  prompt can only be allowed or stopped, and so can a tool, so nothing is injected there.
+* Gemini CLI (`.gemini/settings.json`): the shape of Claude Code with other names. A tool can only be stopped or changed
+  before it runs; its result takes context.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ class Event(StrEnum):
     SESSION_START = "session-start"
     SUBAGENT_START = "subagent-start"
     PROMPT = "prompt"
+    BEFORE_TOOL = "before-tool"
     AFTER_TOOL = "after-tool"
     BEFORE_COMPACTION = "before-compaction"
     SESSION_END = "session-end"
@@ -60,7 +63,8 @@ class HookEvent(NamedTuple):
     """One event. `name` is that of the host; texts are unchanged, empty if missing.
 
     `session` is the host's id of the conversation, `folder` its working directory. `failed` is the result of a tool,
-    None if unknown. `injects` is true if the host accepts context at this event.
+    None if unknown. `injects` is true if the host accepts context at this event, `injects_before_edits` if it does
+    before a tool runs.
     """
 
     kind: Event
@@ -78,6 +82,7 @@ class HookEvent(NamedTuple):
     output: str = ""
     failed: bool | None = None
     injects: bool = False
+    injects_before_edits: bool = False
 
 
 class Host(NamedTuple):
@@ -93,27 +98,38 @@ CLAUDE_CODE = Host(
     "claude-code",
     {
         "SessionStart": Event.SESSION_START, "SubagentStart": Event.SUBAGENT_START, "UserPromptSubmit": Event.PROMPT,
-        "PostToolUse": Event.AFTER_TOOL, "PostToolUseFailure": Event.AFTER_TOOL,
+        "PreToolUse": Event.BEFORE_TOOL, "PostToolUse": Event.AFTER_TOOL, "PostToolUseFailure": Event.AFTER_TOOL,
         "PreCompact": Event.BEFORE_COMPACTION, "SessionEnd": Event.SESSION_END,
     },
-    frozenset({"SessionStart", "SubagentStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"}),
+    frozenset({
+        "SessionStart", "SubagentStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
+    }),
 )  # fmt: skip
 CODEX = Host(
     "codex",
     {name: event for name, event in CLAUDE_CODE.events.items() if not name.endswith("Failure")},
-    frozenset({"SessionStart", "SubagentStart", "UserPromptSubmit", "PostToolUse"}),
+    frozenset({"SessionStart", "SubagentStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"}),
 )
 CURSOR = Host(
     "cursor",
     {
-        "sessionStart": Event.SESSION_START, "beforeSubmitPrompt": Event.PROMPT, "postToolUse": Event.AFTER_TOOL,
+        "sessionStart": Event.SESSION_START, "beforeSubmitPrompt": Event.PROMPT, "preToolUse": Event.BEFORE_TOOL,
+        "postToolUse": Event.AFTER_TOOL,
         "postToolUseFailure": Event.AFTER_TOOL, "afterShellExecution": Event.AFTER_TOOL,
         "afterFileEdit": Event.AFTER_TOOL, "preCompact": Event.BEFORE_COMPACTION, "sessionEnd": Event.SESSION_END,
     },
     frozenset({"sessionStart", "postToolUse"}),
     ("conversation_id", "session_id"),
 )  # fmt: skip
-HOSTS = (CURSOR, CODEX, CLAUDE_CODE)
+GEMINI = Host(
+    "gemini",
+    {
+        "SessionStart": Event.SESSION_START, "BeforeAgent": Event.PROMPT, "BeforeTool": Event.BEFORE_TOOL,
+        "AfterTool": Event.AFTER_TOOL, "PreCompress": Event.BEFORE_COMPACTION, "SessionEnd": Event.SESSION_END,
+    },
+    frozenset({"SessionStart", "BeforeAgent", "AfterTool"}),
+)  # fmt: skip
+HOSTS = (CURSOR, GEMINI, CODEX, CLAUDE_CODE)
 
 _TOOLS = {"afterShellExecution": "Shell", "afterFileEdit": "Edit"}
 """Tools of events that name none."""
@@ -164,6 +180,7 @@ def read(payload: Data, event: Event) -> HookEvent:
         output="\n".join(filter(None, (error, output_of(response)))),
         failed=failed,
         injects=name in host.injecting,
+        injects_before_edits=any(host.events.get(one) is Event.BEFORE_TOOL for one in host.injecting),
     )
 
 
@@ -183,8 +200,11 @@ def _host_of(sent: Data) -> Host:
     if is_cursor and _first_text(sent, "hook_event_name") not in CLAUDE_CODE.events:
         return CURSOR
     path = sent.get("transcript_path")
-    is_codex = "turn_id" in sent or (isinstance(path, str) and "/.codex/" in path.replace("\\", "/"))
-    return CODEX if is_codex else CLAUDE_CODE
+    place = path.replace("\\", "/") if isinstance(path, str) else ""
+    own = GEMINI.events.keys() - CLAUDE_CODE.events
+    if "/.gemini/" in place or _first_text(sent, "hook_event_name") in own:
+        return GEMINI
+    return CODEX if "turn_id" in sent or "/.codex/" in place else CLAUDE_CODE
 
 
 def _tool_call(sent: Data, *, is_codex: bool) -> tuple[str, tuple[str, ...]]:
@@ -192,6 +212,7 @@ def _tool_call(sent: Data, *, is_codex: bool) -> tuple[str, tuple[str, ...]]:
     call = _mapping(sent.get("tool_input"))
     command = _first_text(sent, "command") or _first_text(call, "command", "cmd") or " ".join(texts(call, "command"))
     files = _first_path(sent, "file_path") or _first_path(call, "file_path", "notebook_path", "path")
+    files = files or tuple(path for path in texts(call, "files") if path and "\0" not in path)[:MOST_FILES]
     patch = command or _first_text(sent, "tool_input")
     if is_codex and not files and "*** Begin Patch" in patch:
         return "", tuple((added or moved).strip() for added, moved in _PATCHED.findall(patch))[:MOST_FILES]
@@ -258,7 +279,10 @@ def output_of(response: object) -> str:
     if isinstance(response, list):
         return "\n".join(filter(None, map(output_of, response)))[-TEXT_CHARACTERS:]
     payload = _snake_case(response) if isinstance(response, Mapping) else {}
-    fields = ("stdout", "stderr", "output", "aggregated_output", "text", "error", "error_message", "content", "result")
+    fields = (
+        "stdout", "stderr", "output", "aggregated_output", "text", "error", "error_message", "content", "llm_content",
+        "result",
+    )  # fmt: skip
     texts = [output_of(payload[field]) for field in fields if isinstance(payload.get(field), str | list | Mapping)]
     return "\n".join(filter(None, dict.fromkeys(texts)))[-TEXT_CHARACTERS:]
 

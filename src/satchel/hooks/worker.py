@@ -9,12 +9,13 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 
-from satchel.config import Folders, load_settings
+from satchel.config import Folders, LoadedSettings, load_settings
 from satchel.errors import NoIndexError, SatchelError
-from satchel.hooks import answers, event_context, hosts
+from satchel.hooks import answers, edits, event_context, hosts
 from satchel.hooks.hosts import Event, HookEvent
 from satchel.safety import sanitize
 from satchel.system import telemetry
@@ -24,12 +25,6 @@ from satchel.vocabulary import Domain
 
 PREMORTEM_SHARE = 0.35
 """Share of the budget for a premortem at the first failure of a session. The failure itself gets the rest."""
-
-EDITING = frozenset({
-    "edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace", "create", "delete", "search_replace",
-    "edit_file", "write_file", "create_file", "str_replace_editor", "str_replace_based_edit_tool",
-})  # fmt: skip
-"""Tools of hosts that change files, in lower case."""
 
 SIGNATURE_LINES = 12
 """Number of significant lines that identify a failure."""
@@ -47,8 +42,10 @@ _FAILED_COUNT = wording("failures counted")
 def after_tool(hook: event_context.EventContext) -> event_context.Answer:
     """Return similar failures if a check has failed, and nothing after other tools."""
     event = hook.event
-    if event.files and event.tool.lower() in EDITING:
+    if edits.is_edit(event):
         return _edited(hook)
+    if edits.is_look(event) and event.injects and not event.injects_before_edits:
+        return edits.lessons(hook)
     if not event.command:
         return event_context.nothing("the tool neither edits nor runs a command")
     if not is_check(event.command):
@@ -74,6 +71,7 @@ def _edited(hook: event_context.EventContext) -> event_context.Answer:
     if not hook.is_project:
         return event_context.nothing("this folder is not a project: nothing is indexed unasked")
     hook.refresh()
+    edits.bind_experience(hook)
     return event_context.Answer(telemetry.SAVED, "the index is brought up to date")
 
 
@@ -121,6 +119,7 @@ HANDLERS: Mapping[Event, Callable[[event_context.EventContext], event_context.An
     Event.SESSION_START: answers.at_start,
     Event.SUBAGENT_START: answers.at_subagent_start,
     Event.PROMPT: answers.at_prompt,
+    Event.BEFORE_TOOL: edits.before_tool,
     Event.AFTER_TOOL: after_tool,
     Event.BEFORE_COMPACTION: answers.before_compaction,
     Event.SESSION_END: answers.at_end,
@@ -176,8 +175,7 @@ def answered(
         places = locate(folder, root, folders)
     except NoIndexError as error:
         return event_context.nothing(str(error)), ""
-    # Answers compare words alone: a model would take longer to load than a prompt may wait.
-    loaded = load_settings(places.root, environ, {"embed.provider": "off"}, folders)
+    loaded = quick(load_settings(places.root, environ, {}, folders))
     if not loaded.settings.hooks_enabled:
         return event_context.nothing("hooks are switched off (satchel config set hooks.enabled true)"), ""
     hook = event_context.EventContext(event, folders, loaded, places, environ, process)
@@ -186,6 +184,12 @@ def answered(
         return answer, event_context.written(event, answer)
     finally:
         hook.close()
+
+
+def quick(loaded: LoadedSettings) -> LoadedSettings:
+    """Return settings without a model, which would take longer to load than a prompt may wait: words and the table."""
+    provider = "off" if loaded.settings.embed_provider == "off" else "static"
+    return replace(loaded, settings=replace(loaded.settings, embed_provider=provider))
 
 
 def _words(arguments: Sequence[str]) -> tuple[str, str | None]:

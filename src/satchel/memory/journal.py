@@ -7,7 +7,8 @@ searched; resolving one stores it as a record in the same transaction.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,8 +62,9 @@ class Journal(Records[model.Experience]):
         prediction: str,
         session: str = vocabulary.DEFAULT_SESSION,
         visibility: str = vocabulary.Visibility.PRIVATE,
+        files: Iterable[str] = (),
     ) -> model.Started:
-        """Begin an experience. Raises UsageError, with its id, while the session has an active one."""
+        """Begin an experience, about these `files` (globs). Raises UsageError while the session has an active one."""
         notebook = self._notebook
         moment = notebook.now()
         begun = model.Experience(
@@ -72,6 +74,7 @@ class Journal(Records[model.Experience]):
             created=moment,
             updated=moment,
             author=notebook.author,
+            files=notebook.files(files),
             **notebook.checked(
                 model.Experience, domain=domain, strategy=strategy, goal=goal, hypothesis=hypothesis, action=action,
                 prediction=prediction, visibility=visibility,
@@ -147,13 +150,16 @@ class Journal(Records[model.Experience]):
         takeaway: str | None = None,
         session: str = vocabulary.DEFAULT_SESSION,
         auto_captured: bool = False,
+        files: Iterable[str] = (),
     ) -> model.Experience:
         """End the active experience and store it as a searchable record.
 
         A falsified one needs the surprise and the root cause (category and description), unless the outcome was
-        captured from a command (`auto_captured`). `lesson` is what worked; a takeaway needs one.
+        captured from a command (`auto_captured`). `lesson` is what worked; a takeaway needs one. `files` are more globs
+        of files that it is about.
         """
         notebook = self._notebook
+        more = notebook.files(files)
         ending = notebook.checked(model.Outcome, status=status, result=result)
         learned = notebook.checked(model.Experience, **without_none(surprise=surprise or None))
         learned["root_cause"] = self._root_cause(root_cause, root_cause_description)
@@ -163,20 +169,35 @@ class Journal(Records[model.Experience]):
         with self._store.write() as writer:
             active = read_active(self._store)
             present = self._present(active, self._session(session))
-            ended = replace(present, outcome=outcome, updated=moment, origin=present.origin or "journal", **learned)
+            ended = replace(
+                present, outcome=outcome, updated=moment, origin=present.origin or "journal",
+                files=_joined(present.files, more), **learned,
+            )  # fmt: skip
             done = _ranked(ended, outcome, is_new=True)
             writer.put([document_of(done)])
             writer.merge(never)
             write_active(writer, [other for other in active if other.id != done.id])
         return done
 
-    def correct(self, identity: str, **changes: str) -> model.Experience:
+    def touch(self, identity: str, paths: Iterable[str]) -> None:
+        """Add the paths of files that its session changed to an active experience, as many as it can have."""
+        literal = [re.sub(r"([*?\[])", r"[\1]", path) for path in paths]
+        with self._store.write() as writer:
+            active = read_active(self._store)
+            write_active(
+                writer,
+                [replace(one, files=_joined(one.files, literal)) if one.id == identity else one for one in active],
+            )
+
+    def correct(self, identity: str, *, files: Iterable[str] = (), **changes: str) -> model.Experience:
         """Add to an ended experience, or correct it; what is not given stays as it is.
 
-        `changes` are arguments of `start` and `resolve`, without a session, or a `note`, which is added to the notes.
+        `changes` are arguments of `start` and `resolve`, without a session, or a `note`, which is added to the notes,
+        as `files` are to the files.
         An outcome with another status no longer counts as captured. Raises UsageError for an active experience.
         """
-        if not changes or not changes.keys() <= {*_CORRECTABLE}:
+        more = self._notebook.files(files)
+        if not (changes or more) or not changes.keys() <= {*_CORRECTABLE}:
             names = ", ".join(sorted(changes.keys() - _CORRECTABLE))
             raise UsageError(
                 f"{names or 'nothing'} cannot be corrected: give some of {', '.join(sorted(_CORRECTABLE))}"
@@ -186,7 +207,9 @@ class Journal(Records[model.Experience]):
             old = self.get(identity)
             if old.outcome is None:
                 raise UsageError(f"{old.id} is active: `update` changes it, and `resolve` ends it")
-            changed = replace(self._corrected(old, old.outcome, changes), updated=moment)
+            changed = replace(
+                self._corrected(old, old.outcome, changes), updated=moment, files=_joined(old.files, more)
+            )
             writer.put([document_of(changed)])
             writer.merge(never)
         return changed
@@ -304,6 +327,11 @@ class Journal(Records[model.Experience]):
             raise _LastWordError("a takeaway needs a lesson: say with lesson what worked", "lesson")
         said = without_none(what_worked=worked, takeaway=takeaway or None)
         return model.Lesson(**self._notebook.checked(model.Lesson, **said))
+
+
+def _joined(files: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
+    """Return globs with more of them, each once, as many as an experience can have."""
+    return tuple(dict.fromkeys([*files, *more]))[: vocabulary.MOST_BOUND_FILES]
 
 
 def _completed(part: object, names: Mapping[str, str], changes: Mapping[str, str]) -> list[str | None]:

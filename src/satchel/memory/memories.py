@@ -70,6 +70,7 @@ class NewMemory(TypedDict, total=False):
     visibility: str
     since: Moment | None
     until: Moment | None
+    files: Iterable[str]
 
 
 class Memories(Records[Memory]):
@@ -90,7 +91,8 @@ class Memories(Records[Memory]):
         """Add a memory to this repository, or `everywhere`, and report near-duplicates and contradictions.
 
         `importance` is 0 to 1. `origin` names the source, by default the provenance. It is true `since` a time, by
-        default from now, `until` another one.
+        default from now, `until` another one. `files` are globs of the files that it is about: it is told before they
+        are edited, as is what names a file in its text.
         """
         memory = self.prepared(content, **options)
         near = self._near(memory.content)
@@ -114,6 +116,7 @@ class Memories(Records[Memory]):
         visibility: str = Visibility.PRIVATE,
         since: Moment | None = None,
         until: Moment | None = None,
+        files: Iterable[str] = (),
     ) -> Memory:
         """Return a memory as `add` stores it, checked."""
         notebook = self._notebook
@@ -125,6 +128,7 @@ class Memories(Records[Memory]):
             id=notebook.new_id("mem", moment),
             importance=checked_importance(importance),
             tags=checked_tags(tags, notebook),
+            files=notebook.files(files),
             origin=notebook.safe_field(origin or provenance, 100),  # origin characters
             workspace=EVERYWHERE if everywhere else notebook.workspace,
             created=moment,

@@ -16,6 +16,7 @@ from satchel import codec, vocabulary
 from satchel import text as words
 from satchel.codec import Clean
 from satchel.errors import UsageError
+from satchel.system.globs import LONGEST_GLOB
 from satchel.types import Data, Json, Kind
 
 NAME_CHARACTERS = 100
@@ -40,6 +41,7 @@ Report = Annotated[str, codec.text(vocabulary.REPORT_CHARACTERS)]
 OptionalReport = Annotated[str, codec.text(vocabulary.REPORT_CHARACTERS, nullable=True)]
 Seen = Annotated[vocabulary.Visibility, codec.choice(vocabulary.Visibility, required=False)]
 Counts = Annotated[Mapping[str, int], codec.counts()]
+Files = Annotated[tuple[str, ...], codec.texts(vocabulary.MOST_BOUND_FILES, LONGEST_GLOB, unique=True)]
 Created = Annotated[float, codec.moment("created_at")]
 Updated = Annotated[float, codec.moment("updated_at")]
 When = Annotated[str, codec.Field({"type": "string"}, load=lambda name, value, clean: (
@@ -53,7 +55,7 @@ class Memory:
 
     It is true from `valid_from` (by default from when it was made) until `valid_to`, or until it is replaced.
     `supersedes` is the id of the memory that this one replaces, `superseded_by` of the one that replaces it. A replaced
-    memory is kept, but is not searched.
+    memory is kept, but is not searched. `files` are globs of the files that it is about.
     """
 
     id: RequiredIdentity
@@ -75,6 +77,7 @@ class Memory:
     superseded_by: Identity = ""
     valid_from: When = ""
     valid_to: When = ""
+    files: Files = ()
     visibility: Seen = vocabulary.Visibility.PRIVATE
     author: Name = ""
 
@@ -176,7 +179,8 @@ class Lesson(NamedTuple):
 class Experience:
     """A goal, a hypothesis, an action and a prediction with their outcome; active while `outcome` is None.
 
-    `history` has the earlier attempts, oldest first; `iteration_count` counts attempts from 1.
+    `history` has the earlier attempts, oldest first; `iteration_count` counts attempts from 1. `files` are globs of the
+    files that it is about, with the paths of those that its session changed.
     """
 
     id: RequiredIdentity
@@ -202,6 +206,7 @@ class Experience:
         codec.choice(vocabulary.ConfidenceTier, required=False, nullable=True, label="tier"),
     ] = None
     origin: Name = ""
+    files: Files = ()
     visibility: Seen = vocabulary.Visibility.PRIVATE
     author: Name = ""
 
@@ -381,12 +386,14 @@ RECORDS: Mapping[Kind, type[Record]] = {
 
 KINDS: Mapping[type[Any], Kind] = {record: kind for kind, record in RECORDS.items()}
 
-_USUAL = {"visibility": vocabulary.Visibility.PRIVATE, "author": "", "valid_from": "", "valid_to": ""}
+_USUAL = {
+    "visibility": vocabulary.Visibility.PRIVATE, "author": "", "valid_from": "", "valid_to": "", "files": [],
+}  # fmt: skip
 _LINE_OF_VALUE = ("type", "id", "content", "axis", "cluster_id", "member_ids", "created_at", "workspace")
 
 
 def without_usual(data: Data) -> Json:
-    """Return a record that nobody shares as it was before records were shared: files in the world have such ones."""
+    """Return a record without the fields that came later and are as usual: files in the world have such ones."""
     return {name: value for name, value in data.items() if name not in _USUAL or value != _USUAL[name]}
 
 

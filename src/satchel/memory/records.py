@@ -63,13 +63,13 @@ IDENTITY_CHARACTERS = 100
 _FIELD_CHARACTERS = 200
 _STORED: Mapping[Kind, str] = {
     Kind.MEMORY: """
-        category importance provenance created_at supersedes superseded_by valid_from valid_to
+        category importance provenance created_at supersedes superseded_by valid_from valid_to files
         workspace visibility author
     """,
     Kind.EXPERIENCE: """
         domain strategy goal hypothesis action prediction history iteration_count notes outcome_status outcome_result
-        captured_at auto_captured surprise root_cause lesson confidence_tier session_id created_at workspace visibility
-        author
+        captured_at auto_captured surprise root_cause lesson confidence_tier session_id created_at files workspace
+        visibility author
     """,
     Kind.VALUE: """
         axis cluster_id cluster_size similarity_to_centroid member_ids domains strategies label workspace created_at
@@ -144,6 +144,7 @@ def document_of(record: Record) -> NewDocument:
         updated=record.updated,
         origin="values" if isinstance(record, Value) else record.origin,
         workspace=record.workspace,
+        references=_references(record),
         **_searched(record, fields),
     )
 
@@ -172,13 +173,21 @@ def _searched(record: Record, fields: Data) -> Json:
         digest = hashlib.blake2b(record.text.encode(), digest_size=8).hexdigest()
         return {"text": record.text, "extraction": extraction, "title": record.title, "content_hash": digest}
     if isinstance(record, Value):
-        evidence = tuple(Reference(EdgeType.EVIDENCE, f"{Kind.EXPERIENCE}:{member}") for member in record.member_ids)
         extraction = extract_record(record.text, Kind.VALUE)
         title = record.text[:TITLE_CHARACTERS]
-        return {"text": record.text, "extraction": extraction, "title": title, "references": evidence}
+        return {"text": record.text, "extraction": extraction, "title": title}
     extraction = extract_record(record.content, Kind.MEMORY)
     title, importance = _title(record.content), record.importance
     return {"text": record.content, "extraction": extraction, "title": title, "importance": importance}
+
+
+def _references(record: Record) -> tuple[Reference, ...]:
+    """Return the experiences on which a value rests, or the files that a memory or an experience is about."""
+    if isinstance(record, Value):
+        return tuple(Reference(EdgeType.EVIDENCE, f"{Kind.EXPERIENCE}:{member}") for member in record.member_ids)
+    if isinstance(record, Memory | Experience):
+        return tuple(Reference(EdgeType.BOUND, glob) for glob in record.files)
+    return ()
 
 
 def _axes(fields: Data) -> tuple[str, Extraction]:

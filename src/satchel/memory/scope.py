@@ -12,7 +12,7 @@ import json
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,8 +23,9 @@ from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.store.protocol import Store
 from satchel.store.records import Document
+from satchel.system.globs import LONGEST_GLOB, problem_of
 from satchel.system.locations import Places, home_of
-from satchel.vocabulary import DEFAULT_SESSION, checked_text, parse_choice
+from satchel.vocabulary import DEFAULT_SESSION, MOST_BOUND_FILES, checked_names, checked_text, parse_choice
 
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
@@ -118,6 +119,16 @@ class Notebook(NamedTuple):
             fields=sanitize.value(document.fields, self.allow),
             origin=sanitize.text(document.origin, self.allow),
         )
+
+    def files(self, globs: Iterable[str]) -> tuple[str, ...]:
+        """Return globs of files, each once, safe to store. Raises UsageError for too many and for one without use."""
+        named = dict.fromkeys(glob.strip().removeprefix("./") for glob in checked_names("files", globs))
+        for glob in named:
+            if problem := problem_of(glob):
+                raise UsageError(f"the glob {glob[:LONGEST_GLOB]!r} {problem}", "files")
+        if len(named) > MOST_BOUND_FILES:
+            raise UsageError(f"there are {len(named)} globs: at most {MOST_BOUND_FILES}", "files")
+        return tuple(self.safe_field(glob, LONGEST_GLOB) for glob in named)
 
     def text_of(self, what: str, text: str, limit: int) -> str:
         """Return a text from a user, safe to store. Raises UsageError for an empty or an oversized one."""

@@ -106,6 +106,7 @@ def shared_mark(record: Memory | Experience | Value) -> str:
 def memory_text(memory: Memory, times: int) -> str:
     """Return all fields of a memory, one per line, with how many times answers showed it, then its text."""
     shown = {**MEMORY.data(memory), "importance": f"{memory.importance:g}", "tags": ", ".join(memory.tags)}
+    shown["files"] = ", ".join(memory.files)
     shown |= {"workspace": memory.workspace or "everywhere", "created_at": minute(memory.created)}
     shown["shown"] = f"by {times} recent answers"
     rows = [
@@ -147,7 +148,7 @@ def experience_line(experience: Experience) -> str:
 
 
 def experience_text(experience: Experience) -> str:
-    """Return all fields of an experience with its earlier attempts and notes, one per line."""
+    """Return all fields of an experience with its earlier attempts and notes, one per line, its end first."""
     outcome, cause, lesson = experience.outcome, experience.root_cause, experience.lesson
     rows = [
         ("id", experience.id),
@@ -159,18 +160,19 @@ def experience_text(experience: Experience) -> str:
         ("visibility", experience.visibility),
         ("author", experience.author),
         ("created", minute(experience.created)),
+        ("files", ", ".join(experience.files)),
+        ("result", outcome.result if outcome else ""),
+        ("captured", "from a command that was run" if outcome and outcome.auto_captured else ""),
+        ("root cause", f"{cause.category}: {cause.description}" if cause else ""),
+        ("lesson", lesson.what_worked if lesson else ""),
+        ("takeaway", lesson.takeaway if lesson else ""),
+        ("surprise", experience.surprise),
         ("goal", experience.goal),
         *[(f"attempt {number}", attempt.hypothesis) for number, attempt in enumerate(experience.history, 1)],
         ("hypothesis", experience.hypothesis),
         ("action", experience.action),
         ("prediction", experience.prediction),
         *[("note", note) for note in experience.notes],
-        ("result", outcome.result if outcome else ""),
-        ("captured", "from a command that was run" if outcome and outcome.auto_captured else ""),
-        ("surprise", experience.surprise),
-        ("root cause", f"{cause.category}: {cause.description}" if cause else ""),
-        ("lesson", lesson.what_worked if lesson else ""),
-        ("takeaway", lesson.takeaway if lesson else ""),
     ]
     return _rows(rows)
 

@@ -28,14 +28,14 @@ START, UPDATE, NOTE, RESOLVE, CORRECT, SHOW = "start", "update", "note", "resolv
 
 OF_SEARCH = ("category", "min_importance", "tags", "scope", "provenance", "origin", "author", "since", "until",
               "as_of")  # fmt: skip
-_OF_NEW = ("category", "importance", "tags", "origin", "everywhere", "visibility", "since", "until")
+_OF_NEW = ("category", "importance", "tags", "origin", "everywhere", "visibility", "since", "until", "files")
 _LISTED = ("domain", "strategy", "outcome", "tier", "since", "limit", "session")
 _STARTED = ("domain", "strategy", "goal", "hypothesis", "action_taken", "prediction")
 _RESOLVED = ("status", "result", "surprise", "root_cause", "root_cause_description", "lesson", "takeaway")
 
 MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
     STORE: ("text", "category", "importance", "tags", "provenance", "origin", "everywhere", "visibility",
-            "supersedes", "since", "until"),
+            "supersedes", "since", "until", "files"),
     **dict.fromkeys((SHARE, PIN, UNPIN, RESTORE), ("ids",)),
     FORGET: ("ids", "origin", "question", "limit", "confirm", "for_good"),
     LIST: ("question", *OF_SEARCH, "superseded", "forgotten", "limit"),
@@ -43,11 +43,11 @@ MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
     TIDY: ("limit",),
 }  # fmt: skip
 EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
-    START: (*_STARTED, "visibility", "session"),
+    START: (*_STARTED, "visibility", "files", "session"),
     UPDATE: ("hypothesis", "action_taken", "prediction", "strategy", "session"),
     NOTE: ("note", "session"),
-    RESOLVE: (*_RESOLVED, "session"),
-    CORRECT: ("id", *_STARTED, *_RESOLVED, "note", "visibility"),
+    RESOLVE: (*_RESOLVED, "files", "session"),
+    CORRECT: ("id", *_STARTED, *_RESOLVED, "note", "visibility", "files"),
     LIST: _LISTED,
     SHOW: ("id", "session"),
 }
@@ -309,6 +309,9 @@ def _proposals(call: OperationCall) -> Answered:
     return Answered("", records.PROPOSALS.data(proposals), subject=proposals)
 
 
+_FILES = Parameter(
+    "files", Shape.TEXTS, "Globs of the files that it is about: it is told before they are edited.", flags=("--files",)
+)
 _QUESTION = text("question", "Only matches, best first.", aliases=("query",))
 _CATEGORY = text("category", "What it is about.", vocabulary.choices(vocabulary.MemoryCategory))
 _TAGS = Parameter("tags", Shape.TEXTS, "Words to find it by.", flags=("--tag",))
@@ -364,6 +367,7 @@ REMEMBER = Operation(
         Parameter("for_good", Shape.SWITCH, "forget: remove at once, also what is in the trash.", default=False),
         Parameter("forgotten", Shape.SWITCH, "list: only what can be restored.", default=False),
         _PROVENANCE,
+        _FILES,
         *_MEMORY_LISTING,
     ),
     _remember,
@@ -394,8 +398,8 @@ EXPERIENCE = Operation(
              vocabulary.choices(vocabulary.RootCauseCategory)),
         text("root_cause_description", "resolve, needed if falsified: the same in a sentence."),
         text("lesson", "resolve: what worked."), text("takeaway", "resolve: what to do next time."),
-        text("id", "correct, show: its id; show takes the active one by default."), _VISIBILITY, *_EXPERIENCE_LISTING,
-        _SESSION,
+        text("id", "correct, show: its id; show takes the active one by default."), _VISIBILITY, _FILES,
+        *_EXPERIENCE_LISTING, _SESSION,
     ),
     _experience, json.one_of(records.EXPERIENCE, records.EXPERIENCES),
     "start needs all of domain to prediction, resolve status and result (falsified also surprise, root_cause, "

@@ -21,6 +21,7 @@ from satchel.answer.candidates import (
     Candidate,
     Step,
     cut_note,
+    line_steps,
     lines_size,
     shortened_steps,
     signature_range,
@@ -34,6 +35,7 @@ from satchel.answer.sections import Group, Section
 from satchel.answer.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.answer.truncation import LADDER, SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
 from satchel.answer.write import Filling, Marking, context_of, fit
+from satchel.codec import iso_time
 from satchel.errors import UsageError
 from satchel.results.entities import (
     SOURCE,
@@ -50,7 +52,7 @@ from satchel.safety.sanitize import clean_field
 from satchel.search.chunks import GIVEN_ORIGIN
 from satchel.search.rank_records import beside_words
 from satchel.sources.code.languages import kind_of, language_of
-from satchel.sources.experiences import shown_text
+from satchel.sources.experiences import lesson_line, shown_text
 from satchel.types import (
     Chunk,
     Context,
@@ -213,6 +215,10 @@ def _record(
     note = f"\n{cut_note(hit.chunk)}" if entity.id.startswith(f"{hit.chunk.kind}:") else ""
 
     def shrink(room: float) -> list[Step]:
+        if hit.chunk.kind is Kind.EXPERIENCE and entity.fields.get("goal"):
+            moment = entity.fields.get("timestamp")
+            day = iso_time(moment)[:10] if moment else ""
+            return [*line_steps(lambda most: lesson_line(entity.fields, most, day))]
         if language:
             steps = _shortened_texts(body, language, supplied.most_tokens(size, room, request), request)
         else:
@@ -408,7 +414,7 @@ def _content(kind: Kind, result: object) -> str:
 
 
 def _renamed(kind: Kind, identity: str, result: object) -> Data:
-    """Return a result with the names of `read_results`."""
+    """Return a result with the names of `read_results`; an experience is named by how it ended."""
     content, type_ = _content(kind, result), str(_first(result, "type", "unit_type") or "").lower()
     is_code = kind is Kind.CODE and group_of(type_) == "code"
     entity = {

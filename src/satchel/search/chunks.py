@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from satchel.sources.experiences import lesson_line
 from satchel.store.protocol import Store
 from satchel.store.records import DefinitionRow, Document, StoredChunk
 from satchel.types import RECORD_KINDS, Chunk, Hit, Kind, Location, Role
@@ -25,14 +26,15 @@ REVISION = "revision"
 def chunk_of(document: Document, part: StoredChunk) -> Chunk:
     """Return a stored chunk with the data of its document; its body is read later.
 
-    A chunk of a record has the title of the record; its side of the record is in the id.
+    A chunk of a record has the title of the record; its side of the record is in the id. The title of an experience
+    says how it ended.
     """
     is_record = document.kind in RECORD_KINDS and not (document.kind is Kind.NOTE and document.origin == FILE_ORIGIN)
     location = None if is_record else Location(document.key, part.start, part.end, document.content_hash)
     return Chunk(
         id=identity_of(document, part),
         kind=document.kind,
-        title=document.title if is_record else part.name or document.title,
+        title=_title(document) if is_record else part.name or document.title,
         body="",
         location=location,
         role=Role(part.role),
@@ -45,6 +47,13 @@ def chunk_of(document: Document, part: StoredChunk) -> Chunk:
         origin=document.origin,
         document=document.id,
     )
+
+
+def _title(document: Document) -> str:
+    if document.kind is Kind.EXPERIENCE and document.fields.get("outcome_status"):
+        # Length limit of a title: a list of what is left out has many.
+        return lesson_line(document.fields, 100)
+    return document.title
 
 
 def in_workspace(hit: Hit, prefix: str) -> Hit:

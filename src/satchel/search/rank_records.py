@@ -29,6 +29,7 @@ from satchel.search.bm25 import FloatArray, Occurrences
 from satchel.search.chunks import chunk_of, identity_of, stored_rows
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
+from satchel.search.lessons import BEARS, bearing
 from satchel.search.query import Query
 from satchel.search.strength import places_of, relevance_of, title_of
 from satchel.sources.roles import asks_for_routine, is_routine_commit
@@ -119,8 +120,11 @@ def search_records(
     now: float = 0.0,
     likeness: Likeness | None = None,
     silent: AbstractSet[SearchStrategy] = frozenset(),
+    led_to: Sequence[str] | None = None,
 ) -> SearchResult:
     """Rank the records of one kind; at most `candidates` of those that the filters admit, each once.
+
+    With `led_to`, the files that the question leads to, only the lessons that bear on it are found (`lessons.py`).
 
     Recency is relative to `now` (seconds since the epoch, 0 for unknown). A record matches by the share
     of the question's idf mass or, if that is larger, by its vector; relevance follows from that and from its place.
@@ -149,6 +153,9 @@ def search_records(
             vectors = around.joined(vectors)[around.order.place] * around.worth
         ranked, weight = _joined(kind, words, scores.chunk_matched, vectors)
         signals = [_Column("words", words, 1 - weight), _Column("vectors", similar.cosine, weight)]
+    if led_to is not None:
+        ranked = matched = bearing(store, kind, query, matched, None if likeness is None else vectors, led_to)
+        signals = [_Column(BEARS, ranked, 1.0), *signals]
     is_theme = query.is_broad and kind in (Kind.MEMORY, Kind.EXPERIENCE)
     if is_theme:
         ranked, matched = _of_theme(store, kind, query, _share(ranked), matched)
@@ -163,12 +170,17 @@ def search_records(
     placed = zip(hits, places, strict=True)
     shares = ((hit, hit.relevance / max(strength, 1e-12), place) for hit, place in placed)
     rated = tuple([hit._replace(relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
-    if kind is Kind.MEMORY and len(rated) > 1:
-        among = REPLACING_RECORDS
-        rated = (*_newest_first(store, rated[:among]), *rated[among:])
-    if is_theme and rated and query.text.lower().lstrip().startswith("timeline"):
-        rated = _by_time(rated)
+    rated = _ordered(store, kind, query, rated, is_theme=is_theme)
     return SearchResult(rated, covered, lexicon.chunk_count, strength, strength)
+
+
+def _ordered(store: Store, kind: Kind, query: Query, hits: tuple[Hit, ...], *, is_theme: bool) -> tuple[Hit, ...]:
+    """Return hits with newer memories before what they contradict, and a timeline by time."""
+    if kind is Kind.MEMORY and len(hits) > 1:
+        among = REPLACING_RECORDS
+        hits = (*_newest_first(store, hits[:among]), *hits[among:])
+    is_timeline = is_theme and bool(hits) and query.text.lower().lstrip().startswith("timeline")
+    return _by_time(hits) if is_timeline else hits
 
 
 def _joined(kind: Kind, words: FloatArray, shares: FloatArray, vectors: FloatArray) -> tuple[FloatArray, float]:

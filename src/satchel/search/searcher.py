@@ -63,13 +63,14 @@ def search_kind(
     likeness: Likeness | None = None,
     silent: AbstractSet[SearchStrategy] = frozenset(),
     least_share: float = 0.0,
+    led_to: Sequence[str] | None = None,
 ) -> SearchResult:
     """Rank the chunks of one kind. The result is empty for a question without meaningful terms.
 
     `votes` are those of the commits for this question; pass the same object for every kind to compute them once.
     `candidates` counts spans of files, by default `CANDIDATE_SPANS`; of records there are fewer
     (`SPANS_PER_RECORD`).
-    `filters` and `now` (see `search_records`) concern records only. `silent` strategies
+    `filters`, `now` and `led_to` (see `search_records`) concern records only. `silent` strategies
     take no part. Chunks of files with less than `least_share` of the best
     relevance are left out, except where a trace leads to one.
     """
@@ -80,7 +81,15 @@ def search_kind(
     if kind in RECORD_KINDS:
         most = -(-candidates // SPANS_PER_RECORD)
         return search_records(
-            store, kind, query, candidates=most, filters=filters, now=now, likeness=likeness, silent=silent
+            store,
+            kind,
+            query,
+            candidates=most,
+            filters=filters,
+            now=now,
+            likeness=likeness,
+            silent=silent,
+            led_to=led_to,
         )
     if SearchStrategy.DENSE in silent:
         likeness = None

@@ -214,6 +214,31 @@ VALUE_VECTORS: Annotated[float, Between(0, 4.8)] = 1.2
 VALUE_TABLE: Annotated[float, Between(0, 4.8)] = 0.6
 """The same of the static table."""
 
+# Lessons that are given unasked (lessons.py)
+
+LESSON_MEANING: Annotated[float, Between(0, 1)] = 0.7
+"""Weight of meaning beside the words of a request, which a lesson seldom has."""
+
+LESSON_FILE: Annotated[float, Between(0, 2)] = 0.3
+"""Weight of naming the file that the request leads to."""
+
+LESSON_WORK: Annotated[float, Between(0, 2)] = 0.3
+"""Weight of being about the same kind of work."""
+
+LESSON_WORK_RARITY: Annotated[float, Between(0.3, 6)] = 1.5
+"""Factor on the rarity of a kind of work among the records (logarithm, 1 for a single record)."""
+
+LESSON_FLOOR: Annotated[float, Between(0, 0.6)] = 0.08
+"""Least evidence that a record bears on a request."""
+
+LESSON_SHARE: Annotated[float, Between(0, 1)] = 0.5
+"""Share of the words of a question, or of a request that changes no behaviour, that a record needs to bear on it, where
+it names code: then code answers it."""
+
+LESSON_RARITY: Annotated[float, Between(0.2, 5)] = 1.2
+"""Rarity of the words of a question that a record needs to bear on it, where it names no code: 1 is that of a word
+that no other record has."""
+
 # Questions for a reason (query.py, rank_records.py)
 
 REASON_WEIGHT: Annotated[float, Between(0, 2)] = 0.5

@@ -306,6 +306,11 @@ class Store(ABC):
         """Return (source row, type, target) of the edges to one of these names or paths."""
         return self._edges("target", targets, types, "target, type, source")
 
+    def edge_targets(self, types: Sequence[EdgeType]) -> list[str]:
+        """Return the different targets of all edges of these types, in their order."""
+        rows = self._rows_in(f"SELECT DISTINCT target FROM edges WHERE type {IN_LIST} ORDER BY target", types)
+        return [target for (target,) in rows]
+
     def _edges(
         self, column: str, values: Sequence[Any], types: Sequence[EdgeType], order: str
     ) -> list[tuple[int, EdgeType, str]]:

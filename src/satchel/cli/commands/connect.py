@@ -110,7 +110,9 @@ def proxy_command(
     return run_proxy(server, chosen, contexts, is_ending)
 
 
-EVENTS = ("session-start", "subagent-start", "prompt", "after-tool", "before-compaction", "session-end")
+EVENTS = (
+    "session-start", "subagent-start", "prompt", "before-tool", "after-tool", "before-compaction", "session-end",
+)  # fmt: skip
 
 
 @group("hook", context_settings={**HELP_OPTIONS, "max_content_width": 100}, invoke_without_command=True,

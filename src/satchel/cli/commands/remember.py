@@ -307,7 +307,7 @@ def capture(
         is_expected = captured.is_success == (expect == "success")
         status = OutcomeStatus.CONFIRMED if is_expected else OutcomeStatus.FALSIFIED
         done = satchel.experiences.resolve(
-            status=status, result=captured.result, session=session, auto_captured=True, **lesson
+            status=status, result=captured.result, session=session, auto_captured=True, files=(), **lesson
         )
     streams.say(f"{done.id} {done.status} ({done.confidence_tier}): {captured.result}", color=invocation.color)
     if status is OutcomeStatus.FALSIFIED and done.root_cause is None:

@@ -1,0 +1,113 @@
+"""Lessons: what is remembered about files that are about to be edited, on one line each."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from satchel.answer.candidates import LINE_CHARACTERS as SHORTER_LINES
+from satchel.answer.candidates import Candidate, Step
+from satchel.answer.items import build_item
+from satchel.answer.request import AssembleRequest
+from satchel.answer.search import Workbench
+from satchel.answer.sections import Group
+from satchel.codec import iso_time
+from satchel.safety import sanitize
+from satchel.safety.sanitize import DATA_NOTICE, clean_field
+from satchel.sources.experiences import LINE_CHARACTERS, clipped, lesson_line, shown_record
+from satchel.tokens import counter
+from satchel.types import Chunk, Context, ContextItem, Detail, Hit, Kind, Usage
+
+if TYPE_CHECKING:
+    from satchel.receipts.session import Account
+
+NAMED_FILES = 3
+"""Most files named above the lessons."""
+
+SHARED = 4
+"""Number of lessons that are shortened to have room beside each other; further ones get what is left."""
+
+
+def lessons_context(
+    request: AssembleRequest, bench: Workbench, hits: Sequence[Hit], files: Sequence[str], meta: Mapping[str, Any]
+) -> Context:
+    """Return the lessons of these records, in this order, without those that the session has; empty if there are none.
+
+    A lesson is one line with its day, so it needs no frame: all of them are below one notice.
+    """
+    tokens = counter(request.tokenizer)
+    named = ", ".join(clean_field(path) for path in files[:NAMED_FILES])
+    head = f"Remembered {f'about {named}' if named else 'here'}. {DATA_NOTICE}:"
+    candidates = [made for hit in hits if (made := _unsent(_candidate(hit, bench), bench.account)) is not None]
+    room = request.max_tokens - tokens.count(head)
+    rows: list[str] = []
+    items: list[ContextItem] = []
+    for candidate, step in zip(candidates, _steps(candidates, room, tokens.count), strict=True):
+        row = f"- {step.text}"
+        cost = tokens.count(row) + 1
+        if cost <= room:
+            room -= cost
+            rows.append(row)
+            group = Group(candidate.kind, candidate.group, None).admitted(candidate, step, cost)
+            items.append(build_item(group, bench.key))
+    text = "\n".join([head, *rows]) if rows else ""
+    return Context(
+        query="",
+        text=text,
+        format=request.format,
+        items=tuple(items),
+        usage=Usage(request.max_tokens, tokens.count(text) if text else 0, tokens.name, tokens.exact),
+        sources_used=dict(Counter(Kind(item.source).plural for item in items)),
+        failures=sanitize.failures(bench.notes),
+        meta=meta,
+        shown_before=bench.account.references() if bench.account is not None else (),
+    )
+
+
+def _steps(candidates: Sequence[Candidate], room: int, count: Callable[[str], int]) -> Sequence[Step]:
+    """Return each lesson in the longest form in which the first ones fit together."""
+    forms = [*zip(*(candidate.steps for candidate in candidates), strict=True)]
+    fitting = (steps for steps in forms if sum(count(f"- {step.text}") + 1 for step in steps[:SHARED]) <= room)
+    return next(fitting, forms[-1] if forms else ())
+
+
+def _candidate(hit: Hit, bench: Workbench) -> Candidate:
+    """Return a record as one line, in as many forms for each record."""
+    chunk = sanitize.hit(hit, bench.allow).chunk
+    stored = bench.store_of(chunk.kind).text(chunk.document)
+    text = sanitize.text(shown_record(chunk.kind, chunk.fields, stored), bench.allow)
+    line = partial(_experience_line, chunk) if chunk.kind is Kind.EXPERIENCE else partial(_memory_line, chunk, text)
+
+    def step(most: int) -> Step:
+        shown = clean_field(sanitize.text(line(most), bench.allow), sys.maxsize)
+        is_whole = chunk.kind is Kind.MEMORY and text.strip() in shown
+        return Step(Detail.FULL if is_whole else Detail.LINE, text=shown)
+
+    steps = [step(most) for most in (LINE_CHARACTERS, *SHORTER_LINES)]
+    return Candidate(hit._replace(chunk=chunk), 0.0, 0.0, 0, lambda: steps, body=text)
+
+
+def _experience_line(chunk: Chunk, most: int) -> str:
+    return lesson_line(chunk.fields, most, _day(chunk.created))
+
+
+def _memory_line(chunk: Chunk, text: str, most: int) -> str:
+    """Return `Never cache prices (decision, 2026-03-02)`."""
+    since = str(chunk.fields.get("valid_from") or "")[:10] or _day(chunk.created)
+    about = ", ".join(filter(None, (str(chunk.fields.get("category") or ""), since)))
+    return f"{clipped(' '.join(text.split()), most)} ({about})"
+
+
+def _day(moment: float) -> str:
+    return iso_time(moment)[:10] if moment else ""
+
+
+def _unsent(candidate: Candidate, account: Account | None) -> Candidate | None:
+    """Return the lesson, None if the session has received it, in whatever form."""
+    if account is None:
+        return candidate
+    shortest = candidate.offering([Step(Detail.LINE, text="")])  # no form of a line is much more than another one
+    return candidate if account.new_part(shortest) is not None else None

@@ -1,0 +1,121 @@
+"""Which records bear on what is about to be done, and which of them comes first: two questions, kept apart.
+
+A request to change how something behaves is what lessons are for: a decision, a preference or a failed attempt may bear
+on it though they share no word with it. Their order follows from four kinds of evidence on absolute scales: words,
+meaning, the files that the request leads to, and the kind of work. A question, or a change that leaves the behaviour as
+it is (a new name, other imports), is answered by records only where they have most of its words.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from satchel import lazy_numpy as np
+from satchel.intent import Intent, intent_of
+from satchel.search import bm25, weights
+from satchel.search.bm25 import FloatArray
+from satchel.search.query import TELLING_FORMS, Query, QueryTerm
+from satchel.search.strength import title_of
+from satchel.store.protocol import Store
+from satchel.store.segments import Lexicon
+from satchel.text import stem, word_lists
+from satchel.types import Kind
+
+LESSON_KINDS = (Kind.MEMORY, Kind.EXPERIENCE)
+
+BEARS = "bears"
+"""Name of the signal of how much a record bears on a request, on one scale for all kinds."""
+
+LED_TO = 3
+"""Files that a request leads to, the best first: a record that names one of them is about the same place."""
+
+
+LEAST_WORDS = 2
+"""Words of a question that a record has: one alone is a coincidence."""
+
+
+@cache
+def _kinds_of_work() -> tuple[frozenset[str], ...]:
+    """Return the stems of each kind of work."""
+    return tuple(frozenset(map(stem, words)) for words in word_lists("work.txt").values())
+
+
+def works_of(terms: Iterable[str]) -> tuple[frozenset[str], ...]:
+    """Return the kinds of work, each as its stems, of which a text has a word."""
+    present = frozenset(terms)
+    return tuple(work for work in _kinds_of_work() if not work.isdisjoint(present))
+
+
+def bearing(
+    store: Store, kind: Kind, query: Query, matched: FloatArray, meaning: FloatArray | None, paths: Sequence[str]
+) -> FloatArray:
+    """Return how much each chunk of a kind bears on a request, 0 to 1; 0 for those that do not.
+
+    `matched` is how well each answers it, by words or by meaning, and `meaning` its similarity above the mean; both 0
+    to 1. `paths` are the files that the request leads to, best first.
+    """
+    lexicon = store.lexicon(kind)
+    scores = bm25.score(lexicon, query.terms, files=False)
+    shares = scores.chunk_matched
+    by_words = shares if meaning is None else (1 - weights.LESSON_MEANING) * shares + weights.LESSON_MEANING * meaning
+    total: FloatArray = by_words
+    if intent_of(title_of(query)) is Intent.CHANGES:
+        total = total + weights.LESSON_FILE * _naming(store, lexicon, paths[:LED_TO])
+        total = total + weights.LESSON_WORK * _working(lexicon, query)
+        bears = total >= weights.LESSON_FLOOR
+    else:
+        names_code = bool(query.paths) or any(mention.form in TELLING_FORMS for mention in query.symbols)
+        count, rarity = _words_of(query, scores.chunk_occurrences, lexicon)
+        bears = (matched >= weights.LESSON_SHARE) & (count >= LEAST_WORDS)
+        if not names_code:
+            bears |= (rarity >= weights.LESSON_RARITY) & (count >= LEAST_WORDS)
+        total = np.maximum(total, matched)
+    return np.where(lexicon.live_chunk & bears, np.minimum(total, 1.0), 0.0)
+
+
+def _words_of(query: Query, found: bm25.Occurrences, lexicon: Lexicon) -> tuple[FloatArray, FloatArray]:
+    """Return how many words of a request each chunk has (where it has a single one, two), and how rare they are.
+
+    The rarity is a sum; 1 is that of a word that a single chunk has.
+    """
+    asked = np.array([0.0 if term.guessed else 1.0 for term in query.terms])
+    rarest = bm25.idf(lexicon.chunk_count, 1) or 1.0
+    total = len(lexicon.live_chunk)
+    count: FloatArray = np.bincount(found.units, np.repeat(asked, found.sizes), total).astype(np.float64)
+    rarity = np.bincount(found.units, np.repeat(asked * found.idf / rarest, found.sizes), total).astype(np.float64)
+    return (count * LEAST_WORDS if asked.sum() < LEAST_WORDS else count), rarity
+
+
+def _working(lexicon: Lexicon, query: Query) -> FloatArray:
+    """Return for each chunk how rare the rarest kind of work is that it shares with the request, 0 to 1."""
+    found = np.zeros(len(lexicon.live_chunk))
+    count = max(lexicon.chunk_count, 2)
+    for work in works_of(term.term for term in query.terms if not term.guessed):
+        has = np.zeros(len(found), dtype=bool)
+        for _, chunks in bm25.holders(lexicon, [QueryTerm(term, 1.0, 0.0) for term in sorted(work)]):
+            has[chunks] = True
+        share = float((has & lexicon.live_chunk).sum()) / count
+        if share > 0:
+            rarity = min(weights.LESSON_WORK_RARITY * math.log(1 / share) / math.log(count), 1.0)
+            found = np.maximum(found, np.where(has, rarity, 0.0))
+    return found
+
+
+def _naming(store: Store, lexicon: Lexicon, paths: Sequence[str]) -> FloatArray:
+    """Return for each chunk 1 if its record names the first of these files, 1/2 for the second, and so on."""
+    found = np.zeros(len(lexicon.live_chunk))
+    for place, path in reversed([*enumerate(paths)]):
+        name = path.rpartition("/")[2]
+        terms = [QueryTerm(stem(word.lower()), 1.0, 0.0) for word in re.findall(r"[^\W_]+", name.partition(".")[0])]
+        holding = [frozenset(chunks.tolist()) for _, chunks in bm25.holders(lexicon, terms)] if terms else []
+        chunks = sorted(frozenset.intersection(*holding)) if holding else []
+        owners = lexicon.columns.document_id[lexicon.columns.chunk_document[chunks]].tolist() if chunks else []
+        texts = store.texts(list(dict.fromkeys(owners))) if owners else {}
+        written = re.compile(rf"(?<![\w.-]){re.escape(name)}(?!\w)")
+        for chunk, owner in zip(chunks, owners, strict=True):
+            if written.search(texts.get(owner, "")):
+                found[chunk] = 1 / (1 + place)
+    return found
