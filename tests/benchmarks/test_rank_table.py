@@ -21,6 +21,13 @@ _REASONS = {
         guidance.UNLIKE_BELOW
     """,
     "about the answers of a model that the user configured": "answer.RERANK_FACTOR",
+    "about what is told unasked, which tests/search/test_lessons.py and benchmarks/score.py (memory) measure": """
+        answer.LESSON_IMPORTANCE answer.LESSON_TOKENS search.LESSON_FILE search.LESSON_MEANING search.LESSON_SHARE
+        search.LESSON_WORK search.LESSON_WORK_RARITY
+    """,
+    "about the static table, without which the check asks; benchmarks/meaning.py measures it": """
+        search.FILE_WEIGHTS[table] search.TABLE_FLOOR search.VALUE_TABLE
+    """,
     "about the commits of questions why, which benchmarks/why_changed.py measures": """
         answer.REASON_SHARE search.REASON_EXPONENT
     """,
