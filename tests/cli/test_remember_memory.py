@@ -282,3 +282,14 @@ def test_a_kind_that_hardly_matches_comes_after_one_that_matches_well(satchel: S
     satchel("import", "--as", "claude-code", str(tmp_path / "talk.jsonl"))
     kinds = [line.partition(":")[0] for line in satchel("search", "contact of the payments team").out.splitlines()]
     assert kinds == ["conversation", "memory", "memory", "memory"]
+
+
+def test_a_memory_is_bound_to_files_and_comes_with_their_situation(satchel: Satchel) -> None:
+    stored = satchel("remember", "Ask Ruben first", "--files", "shop/{a,b}*.py", "--files", "docs/", "--json").json
+    assert stored["memory"]["files"] == ["shop/{a,b}*.py", "docs/"]
+    assert "files       shop/{a,b}*.py, docs/\n" in satchel("memory", "show", stored["memory"]["id"]).out
+    assert "Ask Ruben first" in satchel("situation", "--files", "docs/new.md").out
+    assert "Ask Ruben first" not in satchel("situation", "--files", "shop/prices.py").out
+    refused = satchel("remember", "Ask Ruben first", "--files", "../x")
+    assert refused.code == 2
+    assert "leads outside its folder" in refused.err

@@ -21,5 +21,5 @@ def recorded(name: str, **changed: Any) -> dict[str, Any]:
 def event_word(name: str) -> str:
     """The event that `satchel hook` is started with for a recorded one."""
     stem = name.partition("/")[2]
-    stored = ("session-start", "subagent-start", "session-end", "prompt", "before-compaction")
+    stored = ("session-start", "subagent-start", "session-end", "prompt", "before-compaction", "before-tool")
     return next((word for word in stored if stem.startswith(word)), "after-tool")

@@ -46,6 +46,7 @@ def test_a_prompt_is_read_under_each_of_its_names(name: str) -> None:
         ("codex/after-failure", "npm test", True, "1 failed, 5 passed"),
         ("cursor/after-shell", "make test", None, "Error 1"),
         ("cursor/after-failure", "pytest", True, "1 failed in 0.1s"),
+        ("gemini/after-failure", "npm test", None, "1 failed, 5 passed"),
     ],
 )
 def test_a_command_is_read_with_its_end_and_its_output(name: str, command: str, failed: bool | None, text: str) -> None:
@@ -60,6 +61,9 @@ def test_a_command_is_read_with_its_end_and_its_output(name: str, command: str, 
         ("claude-code/after-edit", (f"{ROOT}/src/shop/client.py",)),
         ("codex/after-patch", ("src/shop/client.py", "src/shop/new.py")),
         ("cursor/after-edit", (f"{ROOT}/src/shop/client.py",)),
+        ("claude-code/before-tool", (f"{ROOT}/src/shop/client.py",)),
+        ("codex/before-tool", ("src/shop/client.py", "src/shop/new.py")),
+        ("gemini/after-edit", (f"{ROOT}/src/shop/client.py",)),
     ],
 )
 def test_an_edit_names_its_files(name: str, files: tuple[str, ...]) -> None:
@@ -89,7 +93,8 @@ def test_an_answer_has_the_shape_of_its_host_and_the_name_of_its_event(name: str
 def test_only_events_that_take_context_get_any() -> None:
     injecting = {name for name in RECORDED if read(name).injects}
     assert not {name for name in injecting if "compaction" in name or "session-end" in name}
-    assert "cursor/prompt" not in injecting
+    assert injecting.isdisjoint({"cursor/prompt", "cursor/before-tool", "gemini/before-tool"})
+    assert {"claude-code/before-tool", "codex/before-tool", "cursor/after-look", "gemini/after-look"} <= injecting
     assert {"claude-code/prompt", "codex/prompt", "codex/after-failure", "cursor/session-start"} <= injecting
 
 
@@ -99,9 +104,15 @@ def test_a_line_for_people_stands_beside_the_context_and_not_in_it() -> None:
     assert hosts.answer(read("cursor/session-start"), "", "satchel: 3 items") == {}
 
 
+def test_an_edit_of_several_files_names_them_all() -> None:
+    event = read("claude-code/before-tool", tool_name="editFiles", tool_input={"files": ["a.py", "b.py", "\0", 3]})
+    assert event.files == ("a.py", "b.py")
+
+
 def test_an_event_is_known_by_our_word_and_by_the_host_s() -> None:
     assert hosts.event_of("prompt") is hosts.event_of("UserPromptSubmit") is hosts.event_of("beforeSubmitPrompt")
     assert hosts.event_of("PreCompact") is Event.BEFORE_COMPACTION
+    assert hosts.event_of("PreToolUse") is hosts.event_of("BeforeTool") is Event.BEFORE_TOOL
     assert hosts.event_of("nonsense") is None
 
 

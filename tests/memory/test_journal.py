@@ -214,3 +214,17 @@ def test_an_active_experience_of_another_repository_is_not_suggested(make_notebo
         Journal(make_notebook()).get(other.id[:-1])
     assert other.id not in str(refused.value)
     assert Journal(make_notebook()).get(other.id) == other
+
+
+def test_an_experience_keeps_the_files_that_it_is_about(notebook: Notebook) -> None:
+    journal = Journal(notebook)
+    begun = journal.start(**STARTED, files=["src/*.py"]).experience
+    journal.touch(begun.id, ["src/pool.py", "src/pool.py", "odd[1].py"])
+    done = journal.resolve(**FALSIFIED, files=["tests/"])
+    assert done.files == ("src/*.py", "src/pool.py", "odd[[]1].py", "tests/")
+    assert journal.correct(done.id, files=["docs/"]).files == (*done.files, "docs/")
+    with pytest.raises(UsageError, match="leads outside"):
+        journal.correct(done.id, files=["../elsewhere"])
+    journal.start(**STARTED)
+    journal.touch(str(journal.require_active().id), [f"{number}.py" for number in range(80)])
+    assert len(journal.require_active().files) == 50

@@ -243,3 +243,30 @@ def test_a_clock_far_in_the_future_gives_the_last_second_that_a_date_can_have(no
     assert stored.created == 253_402_300_799.0
     assert stored.id.startswith("mem_99991231_235959_")
     assert [found.memory.id for found in ahead.search("linear wait hammered")] == [stored.id]
+
+
+def test_a_memory_keeps_the_globs_of_its_files_also_in_its_successor(notebook: Notebook) -> None:
+    memories = Memories(notebook)
+    old = memories.add(BACKOFF, files=["./src/http/*.py", " docs/ ", "src/http/*.py"]).memory
+    assert old.files == ("src/http/*.py", "docs/")
+    new = memories.supersede(old.id, "Retries are linear").memory
+    assert Memories(notebook).get(new.id).files == old.files
+    assert memories.add("Nothing to do with a file").memory.files == ()
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (["/etc/*"], "'/etc/\\*' leads outside its folder"),
+        ([" "], "is empty"),
+        (["a" * 401], "has 401 characters"),
+        ([f"{number}.py" for number in range(51)], "there are 51 globs: at most 50"),
+        ("src/*.py", "give a list of texts"),
+    ],
+)
+def test_globs_that_cannot_be_used_are_refused_and_nothing_is_stored(
+    notebook: Notebook, files: Any, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        Memories(notebook).add(BACKOFF, files=files)
+    assert Memories(notebook).listed() == []

@@ -290,3 +290,18 @@ def test_nothing_is_stored_where_the_file_cannot_be_written(
     assert isinstance(notebook.store, SqliteStore)
     assert notebook.store.keys(Kind.EXPERIENCE) == set()
     assert len(list(export_lines(notebook.store))) == 2
+
+
+def test_globs_of_files_are_exported_and_imported(make_notebook: MakeNotebook) -> None:
+    here, other = make_notebook(HERE), make_notebook(HERE, "other")
+    Memories(here).add("Prices are in cents", files=["src/prices/**"])
+    Journal(here).start(**STARTED, files=["src/http/pool.py"])
+    Journal(here).resolve(**FALSIFIED, files=["tests/"])
+    lines = list(export_lines(here.store))
+    assert [json.loads(line).get("files") for line in lines] == [
+        None,
+        ["src/prices/**"],
+        ["src/http/pool.py", "tests/"],
+    ]
+    assert imported(other, lines) == ImportReport(added=2)
+    assert list(export_lines(other.store)) == lines

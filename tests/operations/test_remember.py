@@ -171,3 +171,17 @@ def test_a_list_says_that_it_stops(ask: Ask) -> None:
     assert ask("experience", action="list", limit=2).notes == ("2 of 3 are listed: limit 3 lists all",)
     assert ask("memories", limit=2).notes == ("2 of 3 are listed: limit 3 lists all",)
     assert ask("memories", limit=3).notes == ask("experiences", limit=3).notes == ()
+
+
+def test_records_are_bound_to_files(ask: Ask) -> None:
+    kept = ask("remember", action="store", text="Prices are never rounded", files=["shop/{a,b}.py"])
+    assert kept.envelope["memory"]["files"] == ["shop/{a,b}.py"]
+    started = {"domain": "debugging", "strategy": "ask-user", "goal": "G", "hypothesis": "H", "prediction": "P"}
+    begun = ask("experience", action="start", action_taken="A", files=["shop/pool.py"], **started)
+    assert begun.envelope["files"] == ["shop/pool.py"]
+    done = ask("experience", action="resolve", status="confirmed", result="R", files=["tests/"])
+    assert done.envelope["files"] == ["shop/pool.py", "tests/"]
+    with pytest.raises(UsageError, match="files stays as it was"):
+        ask("remember", action="store", text="Prices are rounded", supersedes=kept.text, files=["shop/"])
+    with pytest.raises(UsageError, match="files does not apply to list"):
+        ask("remember", action="list", files=["shop/"])

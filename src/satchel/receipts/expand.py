@@ -21,6 +21,7 @@ from satchel.safety.sanitize import clean_field, clean_text, redact
 from satchel.safety.trust import handle as make_handle
 from satchel.safety.trust import nonce
 from satchel.sources.change import blob, earlier_blobs
+from satchel.sources.experiences import shown_record
 from satchel.sources.outline import outline_file, readable
 from satchel.store.records import Document
 from satchel.system import files
@@ -123,7 +124,10 @@ def _record(row: HandleTarget, root: OpenRoot) -> Expanded | types.Failure:
     if row.content_hash and row.content_hash != document.content_hash:
         message = f"{row.handle}: {clean_field(row.id)} has changed and no copy of it is left"
         return types.Failure("expand", message, "ask the question again")
-    body = _presentable(store.text(document.id), root.settings.redact_allow)
+    text = store.text(document.id)
+    if row.kind is types.Kind.EXPERIENCE:
+        text = shown_record(row.kind, document.fields, text)
+    body = _presentable(text, root.settings.redact_allow)
     item = types.ContextItem(
         id=row.id,
         source=row.kind.value,
