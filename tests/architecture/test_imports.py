@@ -28,6 +28,7 @@ LEAF_FILES = (
     "system.threads",
     "system.git",
     "safety.secret_rules",
+    "safety.secret_sentences",
     "safety.sanitize",
     "config",
     "system.locations",

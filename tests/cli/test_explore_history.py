@@ -46,6 +46,16 @@ def test_the_former_names_of_a_moved_file_are_told(worked: TinyRepository, satch
     assert satchel("history", "prices.py").out.splitlines()[-1] == "before it moved: shop/prices.py"
 
 
+def test_a_file_that_moved_with_a_change_keeps_its_history(worked: TinyRepository, satchel: Satchel) -> None:
+    before = satchel("history", "shop/prices.py", "--json").json["total"]
+    text = Path("shop/prices.py").read_text(encoding="utf-8")
+    Path("shop/prices.py").unlink()
+    Path("shop/edited.py").write_text(f"{text}# moved\n", encoding="utf-8")
+    worked.commit("Move and change the prices")
+    ran = satchel("history", "shop/edited.py", "--json").json
+    assert (ran["total"], ran["former"]) == (before + 1, ["shop/prices.py"])
+
+
 def test_churn_counts_back_from_the_given_moment(worked: TinyRepository, satchel: Satchel) -> None:
     ran = satchel("history", "--churn", "2", "--now", str(FIRST_COMMIT_TIME + 86_400))
     heading, first, *_ = ran.out.splitlines()

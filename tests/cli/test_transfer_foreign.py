@@ -103,11 +103,12 @@ def write(tmp_path: Path, name: str, content: object) -> Path:
 
 def test_memories_of_mem0_keep_their_category_tags_date_and_author(satchel: Satchel, tmp_path: Path) -> None:
     report = imported(satchel, write(tmp_path, "mem0.json", MEM0), "mem0")
-    assert report["added"] == 2
+    assert report["added"] == 3
     assert [problem["line"] for problem in report["problems"]] == [3, 4]
     assert "created_at is 'not a date'" in report["problems"][0]["message"]
+    assert report["problems"][0]["message"].endswith("imported without it")
     listed = memories(satchel)
-    assert set(listed) == {"Deploys go out on Tuesdays", "Prefers pnpm"}
+    assert set(listed) == {"Deploys go out on Tuesdays", "Prefers pnpm", "Never dated"}
     tuesday = listed["Deploys go out on Tuesdays"]
     assert (tuesday["category"], tuesday["tags"], tuesday["importance"]) == ("decision", ["release"], 0.9)
     assert (tuesday["created_at"], tuesday["origin"], tuesday["author"]) == ("2026-03-01T10:00:00.000Z", "mem0", "ann")
@@ -122,7 +123,7 @@ def test_what_mem0_gets_can_be_imported_again(satchel: Satchel, tmp_path: Path) 
     before = memories(satchel)
     satchel("memory", "forget", "--origin", "mem0", "--yes")
     assert memories(satchel) == {}
-    assert satchel("import", str(file), "--as", "mem0", "--json").json["added"] == 2
+    assert satchel("import", str(file), "--as", "mem0", "--json").json["added"] == 3
     kept = ("category", "tags", "importance", "created_at", "author")
     after = memories(satchel)
     assert {text: [row[name] for name in kept] for text, row in after.items()} == {
@@ -150,6 +151,92 @@ def test_blocks_and_passages_of_an_agent_file_become_memories(satchel: Satchel, 
     assert listed["Wants tests first"]["category"] == "preference"
     assert listed["I keep answers short"]["category"] == "context"
     assert listed["The staging host is blue"]["tags"] == ["hosts"]
+
+
+def test_passages_and_blocks_are_read_from_lists_as_the_api_returns_them(satchel: Satchel, tmp_path: Path) -> None:
+    passages = [
+        {"id": "passage-1", "text": "The queue is drained at night", "tags": ["queue"],
+         "created_at": "2026-01-01T00:00:00Z"},
+        {"id": "passage-2", "text": "Tenants share one broker", "embedding": [0.1]},
+    ]  # fmt: skip
+    assert imported(satchel, write(tmp_path, "passages.json", passages), "letta")["added"] == 2
+    found = {"results": [{"content": "Invoices are immutable", "timestamp": "2026-02-01T00:00:00Z"}], "count": 1}
+    assert imported(satchel, write(tmp_path, "found.json", found), "letta")["added"] == 1
+    blocks = [{"id": "b9", "label": "human", "value": "Reads diffs first"}]
+    assert imported(satchel, write(tmp_path, "blocks.json", blocks), "letta")["added"] == 1
+    listed = memories(satchel)
+    assert listed["The queue is drained at night"]["tags"] == ["queue"]
+    assert listed["Invoices are immutable"]["created_at"].startswith("2026-02-01")
+    assert listed["Reads diffs first"]["category"] == "preference"
+
+
+def test_an_expiry_of_mem0_ends_the_validity_and_relations_are_counted(satchel: Satchel, tmp_path: Path) -> None:
+    content = {
+        "results": [
+            {"id": "1", "memory": "The freeze of releases applies", "created_at": "2026-01-01T00:00:00Z",
+             "expiration_date": "2026-02-01"},
+            {"id": "2", "memory": "Releases need two approvals", "expiration_date": "soon"},
+        ],
+        "relations": [{"source": "ann", "relationship": "owns", "target": "billing"}] * 2,
+    }  # fmt: skip
+    report = imported(satchel, write(tmp_path, "mem0.json", content), "mem0")
+    assert (report["added"], report["passed_over"]) == (2, {"relations of its graph": 2})
+    assert ["valid_to is 'soon'" in problem["message"] for problem in report["problems"]] == [True]
+    assert memories(satchel)["The freeze of releases applies"]["valid_to"].startswith("2026-02-01")
+    written = json.loads(satchel("export", "-", "--as", "mem0").out)["results"]
+    assert {row["memory"]: row.get("expiration_date") for row in written} == {
+        "The freeze of releases applies": "2026-02-01", "Releases need two approvals": None,
+    }  # fmt: skip
+    answer = satchel("context", "which freeze of releases applies", "--types", "memories").out
+    assert "until 2026-02-01" in answer
+
+
+def test_a_wrong_field_is_left_out_and_named_and_its_line_is_imported(satchel: Satchel, tmp_path: Path) -> None:
+    names = "content,category,importance,tags,created_at"
+    table = f"{names}\nkeep kiwis,fact,high,fruit,2026-01-02\nkeep plums,fact,7,,sometime\n"
+    file = write(tmp_path, "k.csv", table)
+    report = imported(satchel, file, "csv")
+    assert report["added"] == 2
+    messages = [(problem["line"], problem["message"]) for problem in report["problems"]]
+    assert [line for line, _ in messages] == [1, 2, 2]
+    assert all(message.endswith(": imported without it") for _, message in messages)
+    kiwis = memories(satchel)["keep kiwis"]
+    assert (kiwis["importance"], kiwis["tags"], kiwis["created_at"][:10]) == (0.5, ["fruit"], "2026-01-02")
+    assert satchel("import", str(file), "--as", "csv").code == 3
+
+
+@pytest.mark.parametrize(("form", "content"), [("csv", "content\nkeep kiwis\n"), ("chatgpt", CHATGPT)])
+def test_a_file_that_another_repository_has_imported_is_imported_here_too(
+    satchel: Satchel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, content: object
+) -> None:
+    file = write(tmp_path, "file", content)
+    added = imported(satchel, file, form)["added"]
+    shop, words = Path.cwd(), "how long do we keep kiwis or back off"
+    answer = satchel("context", words, "--types", "memories,conversations").out
+    second = tmp_path / "second"
+    second.mkdir()
+    monkeypatch.chdir(second)
+    assert imported(satchel, file, form)["added"] == added
+    wanted = "keep kiwis" if form == "csv" else "Two seconds, then double"
+    assert wanted in answer
+    assert wanted in satchel("context", words, "--types", "memories,conversations").out
+    monkeypatch.chdir(shop)
+    assert satchel("context", words, "--types", "memories,conversations").out == answer
+
+
+def test_what_a_repository_has_imported_is_moved_when_it_is_for_every_one(
+    satchel: Satchel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(tmp_path, "k.csv", "content\nkeep kiwis\n")
+    imported(satchel, file, "csv")
+    second = tmp_path / "second"
+    second.mkdir()
+    monkeypatch.chdir(second)
+    report = satchel("import", str(file), "--as", "csv", "--everywhere", "--json").json
+    assert (report["added"], report["updated"]) == (0, 1)
+    assert set(memories(satchel)) == {"keep kiwis"}
+    again = satchel("import", str(file), "--as", "csv", "--json").json
+    assert (again["added"], again["updated"], again["unchanged"]) == (0, 0, 1)
 
 
 def database(path: Path, project: str) -> None:

@@ -63,6 +63,7 @@ class TestOneCommit:
             files=("a.py", "src/b.py"),
             file_count=2,
             parents=(first,),
+            may_rename=True,
         )
 
     def test_the_newest_comes_first(self, tree: Path) -> None:
@@ -86,6 +87,20 @@ class TestOneCommit:
         moved = history(tree)[0]
         assert moved.renames == (("old/b.py", "new/b.py"), ("old/a.py", "new/z.py"))
         assert moved.file_count == 8
+
+    def test_a_file_that_moved_with_a_change(self, tree: Path) -> None:
+        body = "".join(f"line {number}\n" for number in range(40))
+        other = "".join(f"{number}: another\n" for number in range(40))
+        commit(tree, "first", {"old/a.py": body, "old/b.py": "one\n", "c.md": "text\n"})
+        commit(tree, "move", {"old/a.py": None, "new/a.py": f"import b\n{body}", "old/b.py": None, "new/b.py": "one\n"})
+        commit(tree, "replace", {"new/a.py": None, "d.py": other})
+        commit(tree, "another kind", {"c.md": None, "c.txt": "words\n"})
+        read = history(tree)
+        assert [found.may_rename for found in read] == [False, True, True, False]
+        edited = commits.with_edited_renames(found(tree), read)
+        assert [one.renames for one in edited] == [
+            (), (), (("old/b.py", "new/b.py"), ("old/a.py", "new/a.py")), (),
+        ]  # fmt: skip
 
     def test_a_copy_is_no_move(self, tree: Path) -> None:
         commit(tree, "first", {"a.py": "text\n"})

@@ -286,7 +286,8 @@ class HistoryPlan(NamedTuple):
     def form(self) -> str:
         """The stored form of commits: after a change, stored commits have to be read again."""
         options = self.options
-        return json.dumps([options.commit_files, options.message_characters, options.reading.version])
+        read_as = [options.commit_files, options.message_characters, options.reading.version]
+        return json.dumps([*read_as, "renames with changes"])
 
 
 def plan_history(store: Store, root: Path, options: BuildOptions) -> HistoryPlan:

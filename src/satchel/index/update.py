@@ -25,7 +25,14 @@ from satchel.index.reading import Lanes, Reading
 from satchel.index.walk import FileEntry
 from satchel.safety import sanitize
 from satchel.safety.sanitize import plain_name
-from satchel.sources.commits import Commit, first_commit, new_commits, read_commits, visible_commits
+from satchel.sources.commits import (
+    Commit,
+    first_commit,
+    new_commits,
+    read_commits,
+    visible_commits,
+    with_edited_renames,
+)
 from satchel.sources.roles import is_secondary
 from satchel.sources.vault import stored_fields
 from satchel.store.extract import LARGEST_COUNT, extract_records
@@ -74,7 +81,7 @@ def update_history(
     began = time.time()
     try:
         for commits in _lots(log.commits(should_stop)):
-            commits = _fit(commits)
+            commits = _fit(with_edited_renames(plan.repository, commits, should_stop))
             writer.put(commit_documents(commits, plan))
             # Renames stored of one commit: enough for a moved source tree, not for a vendored drop.
             renames |= {commit.sha: commit.renames[:2_000] for commit in commits if commit.renames}

@@ -1,7 +1,7 @@
 """Memories and conversations in the files of other programs, as lines of our export or as exchanges.
 
-What is read of each is in docs/sources/memory-files.md. A record keeps its id as a hash, so that a second import of the
-same file changes nothing; one without a date gets that of its first import.
+What is read of each is in docs/sources/memories.md. A record keeps its id as a hash, so that a second import of the
+same file changes nothing; one without a date gets that of its first import. In another repository its id has an ending.
 """
 
 from __future__ import annotations
@@ -128,8 +128,12 @@ def _checked(memories: Iterable[Data], form: str, what: str) -> Foreign:
 
 
 def _mem0(raw: bytes, _: FileOptions) -> Foreign:
+    data = _json(raw)
+    relations = data.get("relations") if isinstance(data, Mapping) else None
+    passed_over = {"relations of its graph": len(relations)} if isinstance(relations, list) and relations else {}
+
     def memories() -> Iterator[Data]:
-        for entry in _mappings(_json(raw), "results", "memories"):
+        for entry in _mappings(data, "results", "memories"):
             more = next(iter(_mappings([entry.get("metadata")])), {})
             listed = _listed(entry.get("categories"))
             known = next(iter(_CATEGORIES.keys() & {*listed[:1]}), None)
@@ -139,9 +143,10 @@ def _mem0(raw: bytes, _: FileOptions) -> Foreign:
                 tags=[*(one for one in listed if one != known), *_listed(more.get("tags"))],
                 importance=more.get("importance"), author=_first(entry, "agent_id", "user_id"),
                 created_at=_first(entry, "created_at"), updated_at=_first(entry, "updated_at", "created_at"),
+                valid_to=_first(entry, "expiration_date") or _first(more, "expiration_date"),
             )  # fmt: skip
 
-    return _checked(memories(), "mem0", "memories")
+    return _checked(memories(), "mem0", "memories")._replace(passed_over=passed_over)
 
 
 def _graphiti(raw: bytes, _: FileOptions) -> Foreign:
@@ -170,8 +175,14 @@ def _summaries(data: object) -> Iterator[Data]:
 
 
 def _letta(raw: bytes, _: FileOptions) -> Foreign:
-    """Read the memory blocks and archival passages of an agent file."""
+    """Read the memory blocks and archival passages of an agent file, or of a list of either, as the API returns it."""
     data = _json(raw)
+    if isinstance(data, list) or (isinstance(data, Mapping) and "results" in data):
+        listed = _mappings(data, "results")
+        data = {
+            "blocks": [entry for entry in listed if "value" in entry],
+            "passages": [entry for entry in listed if "value" not in entry],
+        }
     agents = _mappings(data, "agents")
     blocks = [
         *_mappings(data, "blocks", "core_memory"),
@@ -189,7 +200,7 @@ def _letta(raw: bytes, _: FileOptions) -> Foreign:
         for entry in passages:
             yield from _memory(
                 "letta", _first(entry, "text", "content"), _first(entry, "id") or "", tags=entry.get("tags"),
-                created_at=_first(entry, "created_at"),
+                created_at=_first(entry, "created_at", "timestamp"),
             )  # fmt: skip
 
     return _checked((one for one in memories() if one["content"]), "letta", "memory blocks")
@@ -345,7 +356,7 @@ def _columns(present: Iterable[str], mapped: Mapping[str, str]) -> dict[str, str
 
 
 def _numbers(given: Data) -> Json:
-    """Return the fields of a line with a number as importance; another text is left as it is, and refused later."""
+    """Return the fields of a line with a number as importance; another text is left as it is, and named later."""
     importance = str(given.get("importance") or "")
     is_number = re.fullmatch(r"\s*\d*[.,]?\d+\s*", importance) is not None
     return {**given, "importance": float(importance.replace(",", ".")) if is_number else importance}
@@ -374,6 +385,7 @@ def write_foreign(form: str, memories: Iterable[Data]) -> str:
         {
             "id": row["id"], "memory": row["content"], "user_id": row.get("author") or None,
             "created_at": row["created_at"], "updated_at": row["updated_at"],
+            **({"expiration_date": row["valid_to"][:10]} if row.get("valid_to") else {}),
             "categories": [row["category"], *row["tags"]],
             "metadata": {"category": row["category"], "importance": row["importance"], "tags": row["tags"]},
         }

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -181,26 +182,107 @@ def import_foreign(
 ) -> model.ImportReport:
     """Import a file of another program into this repository, or for every one; problems count its memories from 1.
 
-    One without a date that is here already stays as it is. Raises UsageError for a file of another format.
+    What another repository has imported is imported here as well; for every repository, it is moved. A memory without a
+    date that is here already stays as it is. A field that cannot be used is left out and named. Raises UsageError for a
+    file of another format.
     """
     pieces = [*lines]
     is_split = len(pieces) > 1 and not pieces[0].endswith(b"\n")  # lines of a pipe have no ends
     content = read_foreign(form, (b"\n" if is_split else b"").join(pieces), options)
     notebook = notebook._replace(workspace=EVERYWHERE) if everywhere else notebook
     if content.exchanges:
-        return put_exchanges(content.exchanges, notebook, origin=form)
-    work, present, now = _Import(), notebook.store.keys(Kind.MEMORY), iso_time(notebook.now())
+        return put_exchanges(_apart(content.exchanges, notebook), notebook, origin=form)
+    apart = {data["id"]: f"{data['id']}-{_ending(notebook)}" for data in content.memories}
+    keys, homes = _keys(apart, Kind.MEMORY, notebook)
+    work, now, moved = _Import(), iso_time(notebook.now()), list[str]()
     for number, data in enumerate(content.memories, 1):
-        if "created_at" not in data and data["id"] in present:
+        line, problems = _usable({**data, "id": keys[data["id"]]}, now, notebook.safe)
+        work.problems += (model.LineProblem(number, problem) for problem in problems)
+        home = homes.get(line["id"])
+        if home not in (None, notebook.workspace):
+            moved += [line["id"]] if everywhere else []
+            work.unchanged += not everywhere
+        elif home is not None and "created_at" not in line:
             work.unchanged += 1
-            continue
-        try:
-            dated = data if "created_at" in data else {**data, "created_at": now}
-            work.add(number, replace(model.imported(dated, notebook.safe), workspace=notebook.workspace))
-        except UsageError as error:
-            work.problems.append(model.LineProblem(number, str(error)))
+        elif line.get("content"):
+            record = model.imported({"created_at": now, **line}, notebook.safe)
+            work.add(number, replace(record, workspace=notebook.workspace))
     _store(work, notebook.store)
-    return model.ImportReport(work.added, work.updated, work.unchanged, tuple(work.problems), content.passed_over)
+    _move(moved, notebook)
+    updated = work.updated + len(moved)
+    return model.ImportReport(work.added, updated, work.unchanged, tuple(work.problems), content.passed_over)
+
+
+_FIELDS = ("category", "importance", "tags", "author", "created_at", "updated_at", "valid_from", "valid_to")
+"""Fields of a memory of another program without which it is imported if they cannot be used."""
+
+
+def _usable(line: Data, now: str, clean: Clean) -> tuple[Data, list[str]]:
+    """Return the line of a memory without the fields that cannot be used, and what is wrong with each.
+
+    A memory that cannot be imported at all is returned without content.
+    """
+    try:
+        model.imported({"created_at": now, **line}, clean)
+    except UsageError:
+        plain = {name: value for name, value in line.items() if name not in _FIELDS} | {"created_at": now}
+    else:
+        return line, []
+    problems, wrong = [], set[str]()
+    try:
+        model.imported(plain, clean)
+    except UsageError as error:
+        return {**line, "content": ""}, [str(error)]
+    for name in filter(line.__contains__, _FIELDS):
+        try:
+            model.imported({**plain, name: line[name]}, clean)
+        except UsageError as error:
+            # A reader may take two dates from one field.
+            if line[name] not in [line[other] for other in wrong]:
+                problems.append(f"{error}: imported without it")
+            wrong.add(name)
+    return {name: value for name, value in line.items() if name not in wrong}, problems
+
+
+def _keys(apart: Mapping[str, str], kind: Kind, notebook: Notebook) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the key of each record in this repository, and the workspace of each of these keys that is stored.
+
+    `apart` has for each key another one, for a record that another repository has imported. One of every repository is
+    here already.
+    """
+    present = notebook.store.document_ids(kind, [*apart, *apart.values()])
+    homes = {row.key: row.workspace for row in notebook.store.documents(present.values()).values()}
+    here = {None, notebook.workspace, EVERYWHERE}
+    is_everywhere = notebook.workspace == EVERYWHERE
+    is_apart = {key: not is_everywhere and (homes.get(key) not in here or apart[key] in homes) for key in apart}
+    return {key: other if is_apart[key] else key for key, other in apart.items()}, homes
+
+
+def _ending(notebook: Notebook) -> str:
+    """Return what distinguishes a record of this repository from the same one of another repository."""
+    return blake2b(notebook.workspace.encode(), digest_size=4).hexdigest()
+
+
+def _move(keys: Sequence[str], notebook: Notebook) -> None:
+    """Make memories of other repositories memories of the notebook's workspace."""
+    if not keys:
+        return
+    store = notebook.store
+    documents = store.documents(store.document_ids(Kind.MEMORY, keys).values()).values()
+    memories = [stored(model.Memory, document, store.text(document.id)) for document in documents]
+    with store.write() as writer:
+        put_memories(store, writer, [replace(memory, workspace=notebook.workspace) for memory in memories])
+
+
+def _apart(exchanges: Sequence[Exchange], notebook: Notebook) -> list[Exchange]:
+    """Return exchanges, with sessions of their own where another repository has imported them."""
+    others = [replace(exchange, session=f"{exchange.session}-{_ending(notebook)}") for exchange in exchanges]
+    apart = {exchange.key: other.key for exchange, other in zip(exchanges, others, strict=True)}
+    keys, _ = _keys(apart, Kind.CONVERSATION, notebook)
+    return [
+        exchange if keys[exchange.key] == exchange.key else other
+        for exchange, other in zip(exchanges, others, strict=True)
+    ]
 
 
 def copy_records(source: Store, target: Store, workspaces: Mapping[str, str]) -> dict[Kind, tuple[int, int]]:

@@ -21,7 +21,8 @@ from functools import cache, lru_cache
 from typing import Any
 
 from satchel.errors import SatchelError, UsageError
-from satchel.safety.secret_rules import ASSIGNED, GATES, Extent, SecretRule, shapes, without_secrets
+from satchel.safety.secret_rules import ASSIGNED, GATES, Extent, SecretRule, shapes
+from satchel.safety.secret_sentences import without_secrets
 from satchel.system import files
 from satchel.types import Chunk, Failure, Hit
 

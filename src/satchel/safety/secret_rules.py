@@ -2,9 +2,7 @@
 
 A match of a known provider's shape counts as a secret. An assignment (`password = "..."`) is judged by its value:
 names, placeholders, calls, lookups and sentences stay, so that code stays readable.
-
-What is said and remembered has rules of its own ("the admin password is ..."): a word for a secret, at most a phrase
-that says whose it is, a word such as "is" or a sign, and then the value at once.
+What people write into sentences ("the admin password is ...") is in `secret_sentences`.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from satchel.text import pattern, word_lists, wording
+from satchel.text import pattern, word_lists
 
 _RANDOM_CHANGES_CAPITALS = 0.15
 """The same without any lower case: base32 has only six digits, so 0.30."""
@@ -51,7 +49,7 @@ class SecretRule(NamedTuple):
 # --- judging one find -------------------------------------------------------------------------------------------
 
 _FAKE_TOKEN = pattern(r"(?i)example|x{4}|\*{3}|\.{3}|redacted|your|dummy|fake|placeholder|changeme|0{8}")
-_PLACEHOLDER = pattern(
+PLACEHOLDER = pattern(
     r"(?i)example|sample|change|placeholder|dummy|fake|test|mock|your|insert|replac|redact|removed|hidden|masked|todo"
     r"|foo[_-]|foobar|x{4}|\*{3}|\.{3}|lorem|secret|passw|token|credential|api[_-]?key|access[_-]?key|user.?name|qwerty|abcde"
     r"|12345|a{5}|0{8}|a-z|0-9|localhost|undefined|null|none|[<>]|\$[({\w]|\{\{|\{[\w.:!]*\}|#\{|%[(s]|^%.*%$|://"
@@ -59,7 +57,7 @@ _PLACEHOLDER = pattern(
 )
 _CHUNK = pattern(r"[A-Za-z0-9]+")
 _PIECE = pattern(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-_STRONG_SYMBOLS = frozenset("!@#$%^&*?+~")
+STRONG_SYMBOLS = frozenset("!@#$%^&*?+~")
 
 
 def _bits(value: str) -> float:
@@ -67,7 +65,7 @@ def _bits(value: str) -> float:
     return -sum(count / len(value) * math.log2(count / len(value)) for count in Counter(value).values())
 
 
-def _looks_random(value: str) -> bool:
+def looks_random(value: str) -> bool:
     """Tell a generated value from a name or a sentence: letters and digits in short, varied runs."""
     chunks = _CHUNK.findall(value)
     core = "".join(chunks)
@@ -85,12 +83,12 @@ def _looks_random(value: str) -> bool:
 def _looks_like_password(value: str, kinds: int) -> bool:
     """Tell a chosen password from a word: at least so many `kinds` of lower, upper, digit and strong symbol."""
     # Characters below which a quoted password is too short to be told from a word.
-    return len(value) >= 8 and _kinds(value) >= kinds
+    return len(value) >= 8 and kinds_of(value) >= kinds
 
 
-def _kinds(value: str) -> int:
+def kinds_of(value: str) -> int:
     """Return how many of lower case, capitals, digits and symbols a value has; letters alone count as one."""
-    strong = any(character in _STRONG_SYMBOLS for character in value)
+    strong = any(character in STRONG_SYMBOLS for character in value)
     digit = any(character.isdigit() for character in value)
     if not strong and not digit:
         return 1
@@ -107,7 +105,7 @@ def _token(text: str, start: int, match: re.Match[str]) -> Extent | None:
 
 def _before_anchor(text: str, start: int, match: re.Match[str]) -> Extent | None:
     """Accept a key whose random part is before its anchor."""
-    return (start, match.end()) if _looks_random(text[start : match.start()]) else None
+    return (start, match.end()) if looks_random(text[start : match.start()]) else None
 
 
 def _after_equals(text: str, start: int, match: re.Match[str]) -> Extent | None:
@@ -133,7 +131,7 @@ def _private_key(text: str, start: int, match: re.Match[str]) -> Extent | None:
     closing = last_line or _BASE64_LINES.match(text, match.end())
     if closing is None:
         return None
-    if any(_looks_random(run) for run in _BASE64_RUN.findall(text, match.end(), closing.end())):
+    if any(looks_random(run) for run in _BASE64_RUN.findall(text, match.end(), closing.end())):
         return begin.start(), closing.end()
     return None
 
@@ -145,7 +143,7 @@ _PLAIN_WORD = pattern(r"[a-z_-]+|[A-Z_-]+|.*pass.*|\d{1,5}|\*+")
 def _url_password(_text: str, _start: int, match: re.Match[str]) -> Extent | None:
     """Accept the password of `scheme://user:password@host`, unless a word, a placeholder or the user's own name."""
     user, _, password = match[0].removeprefix("://").removesuffix("@").partition(":")
-    if password == user or _PLAIN_WORD.fullmatch(password) or _PLACEHOLDER.search(password):
+    if password == user or _PLAIN_WORD.fullmatch(password) or PLACEHOLDER.search(password):
         return None
     return match.end() - 1 - len(password), match.end() - 1
 
@@ -156,7 +154,7 @@ _CREDENTIAL = pattern(r"[A-Za-z0-9._~+/-]{16,2000}={0,2}")
 def _authorization(text: str, _start: int, match: re.Match[str]) -> Extent | None:
     """Accept the credential of an `Authorization` header, or after the word `Bearer`."""
     value = _CREDENTIAL.match(text, match.end())
-    if value is None or _PLACEHOLDER.search(value[0]) or not _looks_random(value[0]):
+    if value is None or PLACEHOLDER.search(value[0]) or not looks_random(value[0]):
         return None
     return value.span()
 
@@ -175,12 +173,12 @@ def _value(text: str, _start: int, match: re.Match[str], *, kinds: int) -> Exten
     if literal is None:
         return None
     quoted, bare = literal["quoted"], literal["bare"]
-    if _PLACEHOLDER.search(quoted or bare):
+    if PLACEHOLDER.search(quoted or bare):
         return None
     if quoted:
-        return literal.span("quoted") if _looks_random(quoted) or _looks_like_password(quoted, kinds) else None
+        return literal.span("quoted") if looks_random(quoted) or _looks_like_password(quoted, kinds) else None
     # Without quotes it may be a name of the program: a dotted path, or an optional type (`password: Base64Text?`).
-    if "." in bare or not (_looks_random(bare) or _looks_like_password(bare.rstrip("?"), kinds + 1)):
+    if "." in bare or not (looks_random(bare) or _looks_like_password(bare.rstrip("?"), kinds + 1)):
         return None
     return literal.span("bare")
 
@@ -203,7 +201,7 @@ def _argument(text: str, start: int, match: re.Match[str]) -> Extent | None:
     is_one = "curl" in before if match[0].startswith("-") else _LOGIN.search(before)
     if value is None or not is_one:
         return None
-    return value.span() if _looks_random(value[0]) or _looks_like_password(value[0], 2) else None
+    return value.span() if looks_random(value[0]) or _looks_like_password(value[0], 2) else None
 
 
 _CLIENT = pattern(r"(?:mysql|mysqldump|mysqladmin|mariadb|sshpass)\b[^\n;|]*\Z")
@@ -215,7 +213,7 @@ def _client_password(text: str, start: int, match: re.Match[str]) -> Extent | No
     # Of mysql a word after a blank is the name of the database.
     is_password = client is not None and (match[0] == "-p" or client[0].startswith("sshpass"))
     value = _unlike_word(text, match.end()) if is_password else None
-    is_chosen = value is not None and (_looks_random(value[0]) or _looks_like_password(value[0], 2))
+    is_chosen = value is not None and (looks_random(value[0]) or _looks_like_password(value[0], 2))
     return value.span() if value is not None and is_chosen else None
 
 
@@ -227,7 +225,7 @@ def _last_field(text: str, _start: int, match: re.Match[str]) -> Extent | None:
 
 def _unlike_word(text: str, start: int) -> re.Match[str] | None:
     value = _ARGUMENT.match(text, start)
-    is_word = value is None or _PLAIN_WORD.fullmatch(value[0]) or _PLACEHOLDER.search(value[0])
+    is_word = value is None or _PLAIN_WORD.fullmatch(value[0]) or PLACEHOLDER.search(value[0])
     return None if is_word else value
 
 
@@ -246,7 +244,7 @@ _COOKIES = pattern(r"""(?:[\w.-]{1,80}=[^\s;"'`]{1,4096}(?:;[ \t]{0,3})?){1,100}
 def _cookies(text: str, _start: int, match: re.Match[str]) -> Extent | None:
     """Accept the cookies of a header if the value of one looks random."""
     cookies = _COOKIES.match(text, match.end())
-    if cookies is None or not any(_looks_random(one.partition("=")[2]) for one in cookies[0].split(";")):
+    if cookies is None or not any(looks_random(one.partition("=")[2]) for one in cookies[0].split(";")):
         return None
     return cookies.span()
 
@@ -381,78 +379,3 @@ def shapes() -> Iterator[SecretRule]:
         yield SecretRule(kind, head, anchor, body, _token)
     for kind, head, anchor, rest, judge in _NAMES:
         yield SecretRule(kind, head, anchor, f"(?:{rest}){_SUFFIX}{_OPERATOR}", judge, "")
-
-
-# --- what people write into sentences ---------------------------------------------------------------------------
-
-_CODES = (
-    r"(?:pass(?:word|wd|phrase|code|wort|ord)|kennwort|zugangscode|wachtwoord|lösenord|adgangskode|kodeord|salasana|"
-    r"contraseña|contrasena|пароль|пароля|(?<!\w)(?:pwd|mdp|mot de passe|clave|senha|palavra-passe|parola|hasło|haslo|"
-    r"heslo|jelszó|lozinka|şifre|şifresi|парола|лозинка|κωδικός|mật khẩu|kata sandi|passord))(?!\w)|"
-    r"密码|密碼|口令|パスワード|비밀번호|كلمة (?:المرور|السر)|סיסמ[הא]|पासवर्ड|รหัสผ่าน"
-)
-_KEYS = (
-    r"(?<!\w)(?:(?:api|access|secret|client|auth|bearer)?[ _-]?(?:token|secret|schlüssel)|"
-    r"(?:api|access|secret)[ _-]?key|clé (?:api|d'api|secrète)|clave de api|токен)(?!\w)|令牌|トークン|토큰"
-)
-_OWNER = (
-    r"(?:(?: (?:for|of|to|on|in|at|from|des|der|die|dem|den|für|fürs|vom|von|zum|zur|am|im|pour|du|de|del|do|da|para|"
-    r"per|di|na|no|till|til|för|på|van|voor|bij|dla|для|от|к|на) )[^.!?;:=\n\"'`]{1,60}?)?"
-)
-_LINK = (
-    r"(?:\s?(?:=>|->|[=:\uff1a→—])\s?| (?:is|was|equals|has been|is set to|set to|changed to|lautet|ist|heißt|"
-    r"wurde auf|est|es|era|é|è|jest|to|är|er|on|je|это|є|είναι|là|adalah|है|คือ|هي|هو|היא|הוא)(?: now| jetzt)? |"
-    r"\s?(?:は|是|为|為|은|는)\s?)"
-)
-_SAID = pattern(
-    rf"(?:(?P<password>{_CODES})|(?P<token>{_KEYS})){_OWNER}{_LINK}"
-    r"(?:(?P<quote>[\"'`“„«])(?P<quoted>[^\"'`”“»\n]{4,80})[\"'`”“»]|(?P<bare>[^\s\"'`“”„«»]{4,200}))",
-    re.IGNORECASE,
-)
-_NO_SECRET = wording("no secret")
-"""What is named or described: placeholders, calls, paths, algorithms, numbers with a unit, dates, addresses, names."""
-
-_ENDING = pattern(r"(?:です|でした|だ|입니다)?[.,;:!?)。、]*$")
-_ANCHORS = """
-    pass kennwort zugangscode wachtwoord lösenord adgangskode kodeord salasana contrase парол pwd mdp clave senha
-    palavra parola has heslo jelsz lozinka ifre лозинка κωδικ mật kata 密 口令 パス 비밀 كلمة סיסמ पासवर्ड รหัส token
-    secret schlüssel key clé токен 令牌 トークン 토큰
-"""
-"""A text without any of these, in lower case, is not scanned."""
-
-_WORDS = pattern(r"[^\W\d]{2,}(?: [^\W\d]{2,}){3,}")
-
-
-def without_secrets(text: str, allow: Sequence[re.Pattern[str]] = ()) -> str:
-    """Return a text in which the values of passwords and tokens are `[REDACTED:password]` and `[REDACTED:token]`.
-
-    A secret that one of `allow` matches stays. A second call changes nothing more.
-    """
-
-    def replaced(match: re.Match[str]) -> str:
-        group = "quoted" if match["quoted"] else "bare"
-        value = _ENDING.sub("", match[group]) if group == "bare" else match[group]
-        kind = "password" if match["password"] else "token"
-        is_secret = _is_password(value, match) if kind == "password" else _is_token(value)
-        if not is_secret or any(one.search(value) for one in allow):
-            return match[0]
-        start = match.start(group) - match.start()
-        return f"{match[0][:start]}[REDACTED:{kind}]{match[0][start + len(value) :]}"
-
-    lower = text.lower()
-    return _SAID.sub(replaced, text) if any(anchor in lower for anchor in _ANCHORS.split()) else text
-
-
-def _is_password(value: str, match: re.Match[str]) -> bool:
-    if match["quoted"] and _WORDS.fullmatch(value):
-        return "phrase" in match["password"].lower()
-    if _NO_SECRET.search(value.rstrip("!?$%")):
-        return False
-    return " " not in value and len(value) >= 6 and _kinds(value) >= 2
-
-
-def _is_token(value: str) -> bool:
-    if _NO_SECRET.search(value) or " " in value:
-        return False
-    digits = sum(character.isdigit() for character in value)
-    return len(value) >= 10 and 2 <= digits < len(value) and _kinds(value) >= 2

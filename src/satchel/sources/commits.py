@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from satchel.errors import GitError
 from satchel.system import git, telemetry
@@ -37,7 +37,8 @@ class Commit(NamedTuple):
 
     `time` is when it was committed, 0 to `LATEST_TIME`. `message` includes the subject and ends after `MESSAGE_LIMIT`
     bytes. `files` are the paths that it touched, deleted ones included, at most `FILES_LIMIT` of `file_count`; a
-    merge has none. `renames` are (old, new) paths of files that moved without a change.
+    merge has none. `renames` are (old, new) paths of files that moved without a change, and after `with_edited_renames`
+    with one; `may_rename` says that others were added and deleted with the same ending of their names.
     """
 
     sha: str
@@ -49,6 +50,7 @@ class Commit(NamedTuple):
     file_count: int
     parents: tuple[str, ...]
     renames: tuple[tuple[str, str], ...] = ()
+    may_rename: bool = False
 
 
 def read_commits(
@@ -231,12 +233,17 @@ def _parse(tokens: Iterator[bytes], boundary: frozenset[str]) -> Iterator[Commit
             files=tuple([path.decode("utf-8", "replace") for _, path in changes]),
             file_count=file_count,
             parents=tuple(parents.decode("ascii").split()),
-            renames=_renames(changes) if len(changes) > 1 else (),
+            **(_renames(changes) if len(changes) > 1 else {}),
         )
 
 
-def _renames(changes: list[tuple[bytes, bytes]]) -> tuple[tuple[str, str], ...]:
-    """Return pairs of a deleted and an added path with the same content: files that moved unchanged.
+class _Renames(TypedDict, total=False):
+    renames: tuple[tuple[str, str], ...]
+    may_rename: bool
+
+
+def _renames(changes: list[tuple[bytes, bytes]]) -> _Renames:
+    """Return pairs of a deleted and an added path with the same content, and whether others may be a rename.
 
     If several have the same content, those with the same file name belong together; the others stay unpaired.
     """
@@ -250,7 +257,7 @@ def _renames(changes: list[tuple[bytes, bytes]]) -> tuple[tuple[str, str], ...]:
             elif status == b"D":
                 deleted.setdefault(old, []).append(path)
     if not (deleted and added):
-        return ()
+        return {}
     pairs = []
     copies = {blob: sum(other == blob for other, _ in added) for blob in deleted}
     for blob, path in added:
@@ -260,7 +267,53 @@ def _renames(changes: list[tuple[bytes, bytes]]) -> tuple[tuple[str, str], ...]:
             candidates = [old for old in candidates if old.rpartition(b"/")[2] == name]
         if len(candidates) == 1:
             pairs.append((candidates[0].decode("utf-8", "replace"), path.decode("utf-8", "replace")))
-    return tuple(pairs)
+    arrived = {_ending(path) for blob, path in added if blob not in deleted}
+    left = {
+        _ending(path) for blob, paths in deleted.items() if blob not in copies or not copies[blob] for path in paths
+    }
+    return {"renames": tuple(pairs), "may_rename": not arrived.isdisjoint(left)}
+
+
+def _ending(path: bytes) -> bytes:
+    """Return the part of a name after its last dot, without one the entire name."""
+    return path.rpartition(b"/")[2].rpartition(b".")[2]
+
+
+MOST_RENAMED = 100
+"""Added or deleted files of a commit up to which git compares each with each, 0.1 s; a larger one moves a tree."""
+
+
+def with_edited_renames(
+    repository: Repository, commits: Sequence[Commit], should_stop: ShouldStop = never
+) -> list[Commit]:
+    """Return commits with the renames of files that were also changed, by git's rule: half of the content is the same.
+
+    One git process reads the contents of the few commits that may have some; in a partial clone they may be missing, so
+    nothing is read there. Raises GitError.
+    """
+    asked = [commit.sha for commit in commits if commit.may_rename]
+    if not asked or repository.partial:
+        return list(commits)
+    arguments = ("-z", "--name-status", "-M", f"-l{MOST_RENAMED}", "--diff-filter=R", "--no-walk=unsorted", "--stdin")
+    renames: dict[str, list[tuple[str, str]]] = {sha: [] for sha in asked}
+    feed = "\n".join(asked).encode("ascii")
+    with stream(repository, "log", *arguments, "--format=%x00%H", "--", should_stop=should_stop, feed=feed) as chunks:
+        tokens, sha = chain.from_iterable(_tokens(chunks)), ""
+        for token in tokens:
+            plain = token.lstrip(b"\n")
+            if plain.startswith(b"R") and sha:
+                old, new = next(tokens, b""), next(tokens, b"")
+                renames[sha].append((old.decode("utf-8", "replace"), new.decode("utf-8", "replace")))
+            elif plain:
+                sha = plain.decode("ascii")
+    return [_joined(commit, renames.get(commit.sha, ())) for commit in commits]
+
+
+def _joined(commit: Commit, renames: Iterable[tuple[str, str]]) -> Commit:
+    """Return a commit with renames added whose paths have none yet."""
+    taken = {path for pair in commit.renames for path in pair}
+    more = tuple(pair for pair in renames if taken.isdisjoint(pair))
+    return commit._replace(renames=(*commit.renames, *more)) if more else commit
 
 
 def _number(digits: bytes) -> int:
