@@ -52,7 +52,7 @@ PROMPT_CHARACTERS = 20_000
 LESSON_SHARE = 0.25
 """Share of the tokens of a prompt for what is remembered, on one line each; what it does not need is for code."""
 
-NO_LESSONS = {"memories": 0.0, "experiences": 0.0}
+NO_LESSONS = {Kind.MEMORY: 0.0, Kind.EXPERIENCE: 0.0}
 """Weights of the kinds of lessons beside code: they have a share of their own."""
 
 PROMPT_TOKENS = 800
