@@ -103,7 +103,7 @@ def test_an_imported_falsified_experience_without_reason_reaches_the_text(engine
     line = calm_line(surprise=None, root_cause=None, lesson=None)
     assert engine.import_memory([json.dumps(line).encode()], form="calm-ghap").added == 1
     context = engine.assemble("the fixture shares one database between workers", types=["experiences"])
-    assert "- **Outcome**: falsified - Rows of another worker still showed up\n```" in context.text
+    assert "\n- **Outcome**: falsified - Rows of another worker still showed up\n- **Goal**: " in context.text
 
 
 def test_an_experience_longer_than_the_room_is_cut_and_says_so(engine: Satchel) -> None:

@@ -28,7 +28,7 @@ UNASKED = "what does this change concern"
 MAX_TOKENS = Parameter("max_tokens", Shape.COUNT, "Token budget, never exceeded.", least=1,
                        most=vocabulary.LARGEST_BUDGET, aliases=("maxTokens",))  # fmt: skip
 LIMIT = Parameter("limit", Shape.COUNT, "Most items.", least=1, flags=("-n", "--limit"))
-LIMIT_EACH = LIMIT._replace(meaning="Most files or records of each type.")
+LIMIT_EACH = LIMIT._replace(meaning="Most files or records a type.")
 FORMAT = text("format", "Output format.", tuple(Format))
 TOKENIZER = text("tokenizer", "How tokens are counted.", TOKENIZERS)
 NOW = Parameter("now", Shape.MOMENT, "Answer as of this time: a date, or seconds since the epoch.")
@@ -245,7 +245,7 @@ CONTEXT_QUERY = Operation(
 
 SEARCH = Operation(
     "search", "Search code, docs and history",
-    "List the best files with their best lines, commits and memories: places, no code.",
+    "List the best files with their best lines, commits, memories: places, no code.",
     (
         text("question", "What to search for.", aliases=("query",)), text("pattern", "RE2: all matching lines."),
         text("where", "Tasks in notes: due < today and priority >= high."), NAMES._replace(is_wished=False),
