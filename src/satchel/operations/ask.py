@@ -245,7 +245,7 @@ CONTEXT_QUERY = Operation(
 
 SEARCH = Operation(
     "search", "Search code, docs and history",
-    "List the best files with their best lines, commits, memories: places, no code.",
+    "List the best files with their best lines, commits, memories: no code.",
     (
         text("question", "What to search for.", aliases=("query",)), text("pattern", "RE2: all matching lines."),
         text("where", "Tasks in notes: due < today and priority >= high."), NAMES._replace(is_wished=False),
