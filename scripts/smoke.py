@@ -65,8 +65,8 @@ def main() -> None:
         answer = json.loads(ask(satchel, "context", QUESTION, "--max-tokens", "500", "--json"))
     if "def invoice_total" not in answer["text"] or not 0 < answer["usage"]["used"] <= 500:
         sys.exit(f"the context misses the function that was asked for:\n{answer['text']}")
-    if vectors != {"made": 0, "kinds": {}, "failure": None}:
-        sys.exit(f"without the extras nothing makes vectors, and that is not a failure: {vectors}")
+    if vectors != {"made": 0, "kinds": {"docs": "1/1"}, "failure": None}:
+        sys.exit(f"without the extras the table of the package makes the vectors, with the words: {vectors}")
     print(f"{version}: base install answers, {answer['usage']['used']} of 500 tokens used")
 
 
