@@ -166,6 +166,9 @@ FEW_ROWS = 20
 MEMORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION)
 """Kinds in the durable memory file; all others are derived from files and kept in the index."""
 
+LESSON_KINDS = (Kind.MEMORY, Kind.EXPERIENCE)
+"""Kinds that are told unasked: values rest on experiences, and commits tell what was done, not what to do."""
+
 FILTER_KINDS: Mapping[str, frozenset[Kind]] = {
     "category": frozenset({Kind.MEMORY}),
     "scope": frozenset({Kind.MEMORY}),

@@ -20,7 +20,7 @@ from satchel.search.change_relations import Impact, impact_of_question, with_cal
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import NO_FILTERS, silent
 from satchel.search.impact_wording import is_wording
-from satchel.search.lessons import BEARS, LESSON_KINDS
+from satchel.search.lessons import BEARS
 from satchel.search.mentions import absent_places
 from satchel.search.named import with_defined_names
 from satchel.search.query import Query, analyse, recipe_nouns, with_names
@@ -40,7 +40,7 @@ from satchel.system import telemetry
 from satchel.system.files import SkipReason
 from satchel.text import pattern
 from satchel.types import RECORD_KINDS, Failure, Hit, Kind
-from satchel.vocabulary import DEFAULT_IMPORTANCE, MEMORY_KINDS
+from satchel.vocabulary import DEFAULT_IMPORTANCE, LESSON_KINDS, MEMORY_KINDS
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -314,19 +314,23 @@ def _bearing_rows(
     return gather(late, partial(search, led_to=led_to), bench.open_executor, request.deadline_seconds)
 
 
-def bearing_records(request: AssembleRequest, bench: Workbench) -> list[Hit]:
-    """Return the records that bear on a request, the best first, by the code and the documents that it leads to."""
+def bearing_records(request: AssembleRequest, bench: Workbench) -> tuple[list[Hit], list[Failure]]:
+    """Return the records that bear on a request, the best first, and what could not be searched.
+
+    Code and documents are searched for the files that it leads to.
+    """
     question = sanitize.text(request.query, bench.allow)
     query = analyse(question)
     sections = plan_of(request, bench.kinds()).sections
     late = [one for one in sections if gives_lessons(request, query, one.kind)]
     if not late:
-        return []
+        return [], []
     search = _section_search(request, bench, query, bench.meaning(question), None)
     files = [one for one in sections if one.kind in (Kind.CODE, Kind.DOC)]
-    rows, _ = gather(files, search, bench.open_executor, request.deadline_seconds)
-    bearing, _ = _bearing_rows(request, late, rows, search, bench)
-    return sorted((hit for row in bearing for hit in row.result.hits), key=lambda hit: -_bearing(hit))
+    rows, failures = gather(files, search, bench.open_executor, request.deadline_seconds)
+    bearing, more = _bearing_rows(request, late, rows, search, bench)
+    hits = sorted((hit for row in bearing for hit in row.result.hits), key=lambda hit: -_bearing(hit))
+    return hits, [*failures, *more]
 
 
 def gives_lessons(request: AssembleRequest, query: Query, kind: Kind) -> bool:

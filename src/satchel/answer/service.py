@@ -195,8 +195,9 @@ class AnswerService:
         for attempt in attempts(self._root):
             with attempt as states:
                 bench = bench_of(states, (), account)
-                hits = bearing_records(request, bench)[:MOST_LESSONS] if bench.memory is not None else []
-                context = lessons_context(request, bench, hits, (), {"revision": bench.revision})
+                hits, failures = bearing_records(request, bench) if bench.memory is not None else ([], [])
+                noted = bench._replace(notes=(*bench.notes, *failures))
+                context = lessons_context(request, noted, hits[:MOST_LESSONS], (), {"revision": bench.revision})
         return context, partial(self._receipts.keep, context, account, request.session, handles_of(context))
 
     def deliver(self, request: AssembleRequest, context: Context) -> Context:

@@ -16,10 +16,7 @@ from satchel.guidance.bound import bound_records
 from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.service import ReceiptService, handles_of
 from satchel.types import Context, Hit, Kind
-from satchel.vocabulary import OutcomeStatus
-
-KINDS = (Kind.MEMORY, Kind.EXPERIENCE)
-"""Kinds of records that are told: values rest on experiences, and commits tell what was done, not what to do."""
+from satchel.vocabulary import LESSON_KINDS, OutcomeStatus
 
 MOST_FILES = 20
 """Most files of one edit whose lessons are told."""
@@ -49,7 +46,7 @@ class LessonService:
         for attempt in attempts(self._root):
             with attempt as states:
                 bench = bench_of(states, (), account)
-                kinds = KINDS if bench.memory is not None else ()
+                kinds = LESSON_KINDS if bench.memory is not None else ()
                 bound = (bound_records(bench.store_of(kind), kind, named, bench.store, request.now) for kind in kinds)
                 hits = sorted(chain.from_iterable(bound), key=_order)
                 context = lessons_context(request, bench, hits, named, {"revision": bench.revision})

@@ -26,7 +26,7 @@ from satchel.system.locations import as_listed
 from satchel.text import CHATTER, GREETINGS, STOP_WORDS, terms_of, words
 from satchel.tokens import counter
 from satchel.types import Context, Kind
-from satchel.vocabulary import CLIENT_SESSION, FIND
+from satchel.vocabulary import CLIENT_SESSION, FIND, LESSON_KINDS
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -52,7 +52,7 @@ PROMPT_CHARACTERS = 20_000
 LESSON_SHARE = 0.25
 """Share of the tokens of a prompt for what is remembered, on one line each; what it does not need is for code."""
 
-NO_LESSONS = {Kind.MEMORY: 0.0, Kind.EXPERIENCE: 0.0}
+NO_LESSONS = dict.fromkeys(LESSON_KINDS, 0.0)
 """Weights of the kinds of lessons beside code: they have a share of their own."""
 
 PROMPT_TOKENS = 800

@@ -24,8 +24,6 @@ from satchel.store.segments import Lexicon
 from satchel.text import stem, word_lists
 from satchel.types import Kind
 
-LESSON_KINDS = (Kind.MEMORY, Kind.EXPERIENCE)
-
 BEARS = "bears"
 """Name of the signal of how much a record bears on a request, on one scale for all kinds."""
 
@@ -50,15 +48,20 @@ def works_of(terms: Iterable[str]) -> tuple[frozenset[str], ...]:
 
 
 def bearing(
-    store: Store, kind: Kind, query: Query, matched: FloatArray, meaning: FloatArray | None, paths: Sequence[str]
+    store: Store,
+    kind: Kind,
+    query: Query,
+    scores: bm25.Scores,
+    matched: FloatArray,
+    meaning: FloatArray | None,
+    paths: Sequence[str],
 ) -> FloatArray:
     """Return how much each chunk of a kind bears on a request, 0 to 1; 0 for those that do not.
 
-    `matched` is how well each answers it, by words or by meaning, and `meaning` its similarity above the mean; both 0
-    to 1. `paths` are the files that the request leads to, best first.
+    `scores` are those of its words, `matched` is how well each chunk answers it, by words or by meaning, and `meaning`
+    its similarity above the mean; both 0 to 1. `paths` are the files that the request leads to, best first.
     """
     lexicon = store.lexicon(kind)
-    scores = bm25.score(lexicon, query.terms, files=False)
     shares = scores.chunk_matched
     by_words = shares if meaning is None else (1 - weights.LESSON_MEANING) * shares + weights.LESSON_MEANING * meaning
     total: FloatArray = by_words

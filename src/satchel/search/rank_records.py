@@ -37,7 +37,7 @@ from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import IntArray, Lexicon
 from satchel.types import Hit, Kind, ScoredSpan, Signal
-from satchel.vocabulary import DAY_SECONDS, MISSING_TIER_WEIGHT, TIER_WEIGHTS, Axis, OutcomeStatus
+from satchel.vocabulary import DAY_SECONDS, LESSON_KINDS, MISSING_TIER_WEIGHT, TIER_WEIGHTS, Axis, OutcomeStatus
 
 NOTE_SPAN_SHARE = 0.05
 """Least share of a note's best span for its other spans: three less on the log scale never wins."""
@@ -154,9 +154,9 @@ def search_records(
         ranked, weight = _joined(kind, words, scores.chunk_matched, vectors)
         signals = [_Column("words", words, 1 - weight), _Column("vectors", similar.cosine, weight)]
     if led_to is not None:
-        ranked = matched = bearing(store, kind, query, matched, None if likeness is None else vectors, led_to)
+        ranked = matched = bearing(store, kind, query, scores, matched, None if likeness is None else vectors, led_to)
         signals = [_Column(BEARS, ranked, 1.0), *signals]
-    is_theme = query.is_broad and kind in (Kind.MEMORY, Kind.EXPERIENCE)
+    is_theme = query.is_broad and kind in LESSON_KINDS
     if is_theme:
         ranked, matched = _of_theme(store, kind, query, _share(ranked), matched)
         signals = [_Column("theme", ranked, 1.0), *signals]
@@ -188,7 +188,7 @@ def _joined(kind: Kind, words: FloatArray, shares: FloatArray, vectors: FloatArr
 
     `shares` are the matched shares of the question's words.
     """
-    if kind in (Kind.MEMORY, Kind.EXPERIENCE):
+    if kind in LESSON_KINDS:
         weight = weights.LESSON_VECTOR_WEIGHT
         return (1 - weight) * shares + weight * vectors, weight
     weight = weights.NOTE_VECTOR_WEIGHT if kind is Kind.NOTE else weights.VECTOR_WEIGHT
@@ -223,7 +223,7 @@ def _places(kind: Kind, hits: Sequence[Hit], *, is_theme: bool) -> list[int]:
     if is_theme:
         return [1] * len(hits)
     places = places_of([hit.score for hit in hits])
-    if kind not in (Kind.MEMORY, Kind.EXPERIENCE):
+    if kind not in LESSON_KINDS:
         return places
     firsts: dict[float, int] = {}
     return [firsts.setdefault(round(hit.relevance, 2), place) for hit, place in zip(hits, places, strict=True)]
