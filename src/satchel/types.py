@@ -81,7 +81,7 @@ CONTEXT_TYPES: Mapping[str, Kind] = {kind.plural: kind for kind in _DECLARED}
 """Context type -> kind, in the order in which sections appear in a context."""
 
 SEARCHED_TYPES = tuple(name for name, kind in CONTEXT_TYPES.items() if kind is not Kind.CONTEXT)
-"""The types that answer a question. Contexts answer a situation, unless a searcher of the user has some."""
+"""The types that are searched. Contexts apply to a task instead, unless a searcher of the user has some."""
 
 
 def type_name(name: str) -> str:

@@ -24,6 +24,22 @@ def guided(shop: TinyRepository) -> TinyRepository:
     return shop
 
 
+def test_contexts_are_a_type_of_questions_as_the_others_are(guided: TinyRepository, satchel: Satchel) -> None:
+    listed = satchel("search", "how are orders sent", "--types", "contexts", "--json").json["hits"]
+    assert [hit["title"] for hit in listed] == ["Shop", "AGENTS.md"]
+    assert satchel("search", "how are orders sent", "--types", "contexts", "-n", "1").out == "context:.  1.00  Shop\n"
+    answer = satchel("context", "how are orders sent", "--types", "contexts").out
+    assert "Orders are sent twice at most." in answer
+    assert "Weak match" not in answer
+    both = satchel("context", "how are orders sent", "--types", "contexts,code").out
+    assert both.index("## Code") < both.index("## Contexts") < both.index("Orders are sent twice")
+    assert "Orders are sent twice" not in satchel("context", "how are orders sent", "--types", "code").out
+    saved = satchel("context", "how are orders sent", "--types", "contexts,code", "--json").out
+    Path("saved.json").write_text(saved, encoding="utf-8")
+    assert "Orders are sent twice" in satchel("replay", "saved.json").out
+    assert guided
+
+
 def test_a_situation_is_packed(guided: TinyRepository, satchel: Satchel) -> None:
     ran = satchel(
         "situation", "--context", "shop", "--tool", "edit_file", "--task", "Wait exponentially between attempts",

@@ -155,9 +155,12 @@ class Plan(NamedTuple):
 
 
 def plan_of(request: AssembleRequest, available: Mapping[Kind, int]) -> Plan:
-    """Return the plan of a request; `available` counts the chunks of each kind. Raises UsageError if it is unknown."""
+    """Return the plan of a request; `available` counts the chunks of each kind. Raises UsageError if it is unknown.
+
+    Our contexts are not searched: which of them apply does not depend on the words of the question alone.
+    """
     if not request.plan:
-        return Plan(make_plan(request, available))
+        return Plan(tuple(section for section in make_plan(request, available) if section.kind is not Kind.CONTEXT))
     if request.plan not in PLANS:
         raise UsageError(f"unknown plan {request.plan!r}: choose from {', '.join(PLANS)}")
     return PLANS[request.plan](request)
