@@ -166,6 +166,8 @@ def test_contexts_are_asked_for_over_http_and_mcp_as_well(root: Path, engine: Sa
         assert client.post("/api/context_query", json=arguments).json()["text"] == expected
         (hit,) = client.post("/api/search", json=arguments).json()["hits"]
         assert (hit["source"], hit["title"]) == ("context", "AGENTS.md")
+        nested = {"question": QUESTION, "options": {"types": ["contexts"]}}
+        assert client.post("/api/context_query", json=nested).json()["text"] == expected
 
     async def over_mcp() -> bytes:
         async with running(mcp_app(engine, own_origins("127.0.0.1", 80))) as app:
@@ -173,3 +175,14 @@ def test_contexts_are_asked_for_over_http_and_mcp_as_well(root: Path, engine: Sa
             return body
 
     assert b"Orders are sent twice at most." in asyncio.run(over_mcp())
+
+
+def test_options_over_http_are_explained_and_checked_as_over_mcp(engine: Satchel) -> None:
+    with client_of(engine) as client:
+        explained = client.post("/api/search", json={"options": {"help": True}}).json()["text"]
+        assert "min_score (number): Lowest probability" in explained
+        twice = client.post("/api/search", json={"question": "a", "options": {"question": "b"}})
+        assert (twice.status_code, twice.json()["error"]["message"].partition(":")[0]) == (
+            400,
+            "question is given twice",
+        )
