@@ -94,7 +94,7 @@ def test_explain_says_why_on_standard_error(guided: TinyRepository, satchel: Sat
         "2026-01-01T10:00",
     )
     assert "context shop: current, priority" in ran.err
-    assert "rule slow (shop/context.yaml:3): true, words@2: 87% of it is said: network" in ran.err
+    assert "rule slow (shop/context.yaml:3): true, words@3: 95% of it is said: network" in ran.err
     assert "docs/AGENTS.md" not in ran.err
     assert "AGENTS.md: applies, it is about the whole root" in ran.err
     assert "there is no nowhere/context.yaml" in ran.out
