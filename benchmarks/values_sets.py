@@ -1,4 +1,4 @@
-"""Group five sets of natural experiences, by words, by the table of words and by MiniLM, and measure how pure the groups are.
+"""Group five sets of natural experiences, by words, the table of words and MiniLM, and measure how pure the groups are.
 
     python benchmarks/values_sets.py --out benchmarks/results/values_sets.json
 

@@ -143,14 +143,14 @@ class WordJudge:
     def _opinion(self, condition: str, terms: frozenset[str], nearness: Nearness) -> Opinion:
         near = nearness(condition)
         share, matches = likeness(condition, terms, near)
+        near = {word: cosine for word, cosine in near.items() if word not in matches}
         reason = f"{share:.0%} of it is said" + (f": {', '.join(matches)}" if matches else "")
         verdict = Verdict.FALSE if share < weights.FAILS_BELOW else Verdict.UNDECIDED
         verdict = Verdict.TRUE if share >= weights.HOLDS_FROM else verdict
         if verdict is Verdict.FALSE and _tells_of_circumstances(condition):
             verdict, reason = Verdict.UNDECIDED, f"{reason}, and the situation does not tell its circumstances"
-        elif verdict is Verdict.FALSE and max(near.values(), default=-1.0) >= weights.APART_BELOW:
-            nearest = max(near, key=lambda word: (near[word], word))
-            verdict, reason = Verdict.UNDECIDED, f"{reason}, but {nearest} is not far from what is said"
+        elif verdict is Verdict.FALSE and (close := [word for word in near if near[word] >= weights.APART_BELOW]):
+            verdict, reason = Verdict.UNDECIDED, f"{reason}, but {', '.join(close)} is near to what is said"
         elif verdict is Verdict.FALSE and not (_topics_of(terms) and _is_known(condition)):
             verdict, reason = (
                 Verdict.UNDECIDED,
@@ -200,7 +200,8 @@ def likeness(
         if word in STOP_WORDS:
             continue
         terms = _terms(word)
-        weight = weights.FRAME_WORD if word in _frame() else 1.0 if not terms.isdisjoint(plain) else weights.VAGUE_WORD
+        is_vague = terms.isdisjoint(plain) and not terms.isdisjoint(ambiguous)
+        weight = weights.FRAME_WORD if word in _frame() else weights.VAGUE_WORD if is_vague else 1.0
         total += weight
         if terms & situation_terms:
             matching += weight

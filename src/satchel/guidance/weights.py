@@ -43,8 +43,8 @@ alone called false the 6 wrong ones have .23 or more, and 102 of the others less
 NEAR_WORD: Annotated[float, Between(0, 1)] = 0.7
 """Factor of a word to which one of the situation is near."""
 
-VAGUE_WORD: Annotated[float, Between(0, 1)] = 0.6
-"""Weight of a word that belongs to no topic by itself: it may mean anything."""
+VAGUE_WORD: Annotated[float, Between(0, 1)] = 0.4
+"""Weight of a word that belongs to a topic only beside another one of it: `code`, `table` and `public` mean much."""
 
 KNOWN_SHARE: Annotated[float, Between(0, 1)] = 0.5
 """Share of the words of a condition that belong to topics, from which words can say that it is false."""
