@@ -88,6 +88,11 @@ class Shortener:
             key=lambda place: (-(entries[place].value or 0.0), place),
         )
 
+    @cached_property
+    def _matching(self) -> list[int]:
+        """The places of the entries that fit the situation, the best first."""
+        return [place for place in self._order if 0.0 < (self._entries[place].value or 0.0) < math.inf]
+
     def text(self, room: float) -> str:
         """Return as many entries as fit, in their order, and how many are left out; empty if none fits."""
         text = self._text(room)
@@ -95,12 +100,14 @@ class Shortener:
         more = self._text(room * room / used) if text and used < room else ""  # entries cost less together than alone
         return more if more and self._count(more) <= room else text
 
-    def _text(self, room: float) -> str:
+    def _text(self, room: float, *, with_lead: bool = True) -> str:
         left, most = room - NOTE_TOKENS, max(room - NOTE_TOKENS, 0) * LEAD_SHARE
         shown: dict[int, str] = {}
         count = 0
         for place in self._order:
             entry, text, cost = self._entries[place], self._entries[place].text, self._costs[place]
+            if entry.value == math.inf and not with_lead:
+                continue
             if entry.value == math.inf and cost > most:
                 text = f"{text[: int(most * CHARACTERS_PER_TOKEN)].rstrip()}…"
                 cost = self._count(text) + 1
@@ -109,6 +116,9 @@ class Shortener:
             if cost <= left and len(text) > 1:
                 shown |= {place: text} | {head: self._entries[head].text for head in heads}
                 count, left = count + 1, left - cost
+        if with_lead and self._matching and self._matching[0] not in shown:
+            # What fits the situation says more than an introduction.
+            return self._text(room, with_lead=False)
         rest = len(self._order) - count
         note = [f"({rest} of {len(self._order)} entries left out)"] if rest else []
         return "\n".join([*(shown[place] for place in sorted(shown)), *note]) if count else ""
@@ -116,10 +126,9 @@ class Shortener:
     @cached_property
     def line(self) -> str:
         """The entry that fits the situation best below its nearest heading, empty if no entry fits it."""
-        matching = [place for place in self._order if 0.0 < (self._entries[place].value or 0.0) < math.inf]
-        if not matching:
+        if not self._matching:
             return ""
-        best = self._entries[matching[0]]
+        best = self._entries[self._matching[0]]
         # A rule may say the opposite of what its heading ("Do NOT") makes of it.
         return "\n".join([*(self._entries[head].text for head in best.heads[-1:]), best.text])
 

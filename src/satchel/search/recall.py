@@ -2,7 +2,8 @@
 
 Such a question asks for a theme, and most records of a theme share no word with its name. So the best matches of the
 subject lend their words (Rocchio's feedback, in rounds over more and more of the best), and their vectors by the table
-of words: what is near to their mean is of the theme. Each record counts by how near it is, never by its place in the list.
+of words: what is near to their mean is of the theme. Each record counts by how near it is, never by its place in the
+list.
 """
 
 from __future__ import annotations
