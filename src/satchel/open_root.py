@@ -90,7 +90,7 @@ class OpenRoot:
         self._memory_store: DatabaseStore | None = None
         self._executor: Threads | None = None
         self._executor_guard = threading.Lock()
-        self._refreshed = -REFRESH_PAUSE_SECONDS
+        self._refreshed, self._is_spared = -REFRESH_PAUSE_SECONDS, False
         self._refreshing = threading.Lock()
         self._notes: tuple[Failure, ...] = ()
         self._siblings: dict[Workspace, OpenRoot] = {}
@@ -344,8 +344,24 @@ class OpenRoot:
             notes = self._refresh(progress, should_stop, files_first) if is_ours else self._notes
             return [*self.loaded.hiding, *notes]
 
+    def catch_up(self, should_stop: ShouldStop = never, workspaces: Sequence[str] = ()) -> bool:
+        """Compare the tree, or those of `workspaces`, if the last refresh was too soon; return whether it changed.
+
+        For questions that find nothing: what they ask for may be in a file that is new.
+        """
+        roots = [*self.siblings(workspaces).values()] or [self]
+        changed = [root._catch_up(should_stop) for root in roots if root._is_spared]  # each of them
+        return any(changed)
+
+    def _catch_up(self, should_stop: ShouldStop) -> bool:
+        before = self.store.revision
+        self.refresh(should_stop=should_stop, at_once=True)
+        return self.store.revision != before
+
     def _refresh(self, progress: Progress | None, should_stop: ShouldStop, files_first: bool) -> list[Failure]:
-        if time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS and not self.lines.take_mismatches():
+        soon = time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS
+        self._is_spared = soon and not self.lines.take_mismatches()
+        if self._is_spared:
             return list(self._notes)
         try:
             found = self._look(should_stop, files_first)
