@@ -303,3 +303,7 @@ def test_a_question_over_an_unchanged_index_starts_no_child_process(
     monkeypatch.setenv("PATH", f"{git.parent}:{path}")
     satchel("context", QUESTION)
     assert calls.exists(), "git is asked when HEAD moved"
+
+
+def test_a_task_with_its_box_is_a_question(satchel: Satchel) -> None:
+    assert "0.1 * 2**attempt" in satchel("context", "- [ ] change how the client retries", "--max-tokens", "900").out
