@@ -274,6 +274,10 @@ class ScoredSpan(NamedTuple):
     value: float
 
 
+IN_STEPS = "/8bit"
+"""Ends the fingerprint of vectors that are stored in 8 bits a number: those of a table, which are many."""
+
+
 class Hit(NamedTuple):
     """A chunk that answers a query.
 
