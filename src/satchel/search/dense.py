@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from satchel.embed import Vectors
 
 MAX_CANDIDATES, CANDIDATE_CHARACTERS = 50, 100
-"""Chunks of code that a table of words embeds for a question, and the first characters of each: path, name and
+"""Chunks of code that a table of words embeds for a question, and the first characters of each: file, name and
 summary. More chunks find no more; signatures and bodies blur the signal."""
 
 
@@ -168,6 +168,7 @@ def _of_candidates(store: Store, kind: Kind, meaning: Meaning, query: Query) -> 
 
 
 def _declared(chunk: Chunk) -> str:
-    """Return what a chunk of code is called and said to do: its path, its name and its summary."""
+    """Return what a chunk of code is called and said to do: its file with the folder, its name and its summary."""
     path = chunk.location.path if chunk.location is not None else ""
-    return f"{path}\n{chunk.title}\n{chunk.fields.get('summary', '')}"[:CANDIDATE_CHARACTERS]
+    file = "/".join(path.split("/")[-2:])
+    return f"{file}\n{chunk.title}\n{chunk.fields.get('summary', '')}"[:CANDIDATE_CHARACTERS]
