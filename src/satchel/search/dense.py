@@ -19,6 +19,7 @@ from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
 from satchel.search.chunks import chunks_of
 from satchel.search.query import TELLING_FORMS, Query, Zone
+from satchel.search.shipped import shipped
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.system import telemetry
@@ -146,7 +147,8 @@ def _of_candidates(store: Store, kind: Kind, meaning: Meaning, query: Query) -> 
     """
     lexicon = store.lexicon(kind)
     columns = lexicon.columns
-    is_embedded = lexicon.live_chunk & (columns.document_secondary[columns.chunk_document] == 0)
+    is_production = (columns.document_secondary == 0) | shipped(store, lexicon)
+    is_embedded = lexicon.live_chunk & is_production[columns.chunk_document]
     matches = np.where(is_embedded, bm25.chunk_scores(lexicon, query.terms, files=True), 0.0)
     best = bm25.largest(matches, MAX_CANDIDATES)
     best = best[matches[best] > 0]
