@@ -156,12 +156,15 @@ def language_of_page(path: str) -> str:
     return ""
 
 
+_ASKS_OF_HISTORY = wording("asks of history")
 _ASKS = {role: wording(f"asks for {role}") for role in Peripheral}
 
 
 def asked_peripherals(title: str) -> frozenset[Peripheral]:
     """Return the peripheral files that the first line of a question asks for by what they are."""
     named = {role for role, form in _ASKS.items() if form.search(title)}
+    if _ASKS_OF_HISTORY.search(title):
+        named.add(Peripheral.CHANGELOG)  # release notes say what was removed, and why
     languages = {name for name in _LANGUAGE_NAMES.values() if name}
     if languages.intersection(re.findall(r"[a-z]+", title.lower())):
         named.add(Peripheral.TRANSLATION)
