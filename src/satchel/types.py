@@ -302,6 +302,13 @@ class Hit(NamedTuple):
     copies: tuple[Location, ...] = ()
 
 
+NO_REVISION = "0"
+"""Revision of a store before anything was published."""
+
+UNFINISHED = "unfinished index"
+"""Source of the failure that an answer comes from an index that another process is still writing: it is said first."""
+
+
 class Failure(NamedTuple):
     """An error as data: the part that failed, what happened, and what to do about it."""
 
@@ -424,7 +431,7 @@ class Usage(NamedTuple):
     """The tokens of one answer, and why it ends.
 
     `stopped` is "budget", "places" (the best of the rest are named), "value" (the rest is not worth its tokens),
-    "limit" (of items), "weak" (a weak match is kept short), or empty: everything relevant is shown.
+    "limit" (of items), "weak" (a weak match is kept short), "unfinished index", or empty: everything relevant is shown.
     """
 
     limit: int

@@ -240,7 +240,7 @@ def test_without_the_extra_words_decide_and_the_note_says_how_to_get_it(monkeypa
     monkeypatch.setitem(sys.modules, "httpx", None)
     opinions, notes = judged(["a database migration"], MIGRATION, ModelJudge(ModelOptions("http://x", "m")), None)
     assert opinions["a database migration"].verdict is Verdict.TRUE
-    assert "pip install '.[llm]' in a checkout" in notes[0].message
+    assert "its extra `llm`" in notes[0].message
 
 
 def test_too_many_conditions_are_refused() -> None:

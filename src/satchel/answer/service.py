@@ -61,6 +61,11 @@ HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
 ONE_TREE = "a change is one of a single work tree: name one workspace, or leave out diff and staged"
 
 
+def _is_unsure(context: Context) -> bool:
+    """Return whether an answer says that something is not found, or that it is weak."""
+    return not context.items or bool(context.meta.get("weak") or context.meta.get("missing_terms"))
+
+
 def check_question(question: object, *, has_pins: bool = False) -> None:
     """Raise UsageError for a question without a word and without pins, and for one that is not a text."""
     if not checked_text("the question", question).strip() and not has_pins:
@@ -130,7 +135,8 @@ class AnswerService:
         def hits(root: OpenRoot) -> list[Hit]:
             if refresh:
                 root.refresh()
-            return root.read(partial(found, root))
+            hits = root.read(partial(found, root))
+            return root.read(partial(found, root)) if refresh and not hits and root.catch_up() else hits
 
         if not workspace:
             return strong_first(hits(self._root))
@@ -181,11 +187,18 @@ class AnswerService:
             raise UsageError(ONE_TREE)
         return request
 
-    def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
-        """Return the context for a checked request, from the index as it is. `notes` become failures of the answer."""
+    def answer(
+        self, request: AssembleRequest, notes: Sequence[Failure] = (), *, catch_up: Callable[..., bool] | None = None
+    ) -> Context:
+        """Return the context for a checked request, from the index as it is. `notes` become failures of the answer.
+
+        Where that says that something is not found, or is weak, `catch_up` may bring the index up to date.
+        """
         account = self._receipts.account_of(request)
         with self._receipts.traced(request.limit) as tell:
             context = self._assembled(request, notes, account)
+            if catch_up is not None and _is_unsure(context) and catch_up(workspaces=request.workspaces):
+                context = self._assembled(request, notes, account)
             tell(context)
         return self._receipts.keep(context, account, request.session, handles_of(context), request.workspaces)
 

@@ -153,7 +153,9 @@ def _space_of_words(entries: tuple[AxisEntry, ...]) -> Space:
     try:
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError as error:
-        raise MissingExtraError("grouping needs scikit-learn: pip install '.[values]' in a checkout") from error
+        from satchel.system.installed import with_extra
+
+        raise MissingExtraError(f"grouping needs scikit-learn: {with_extra('values')}") from error
 
     texts = [[*_telling(_said(entry)), *_telling(entry.short)] for entry in entries]
     counts = Counter(term for text in texts for term in set(text))
@@ -230,7 +232,9 @@ def _labels(vectors: Matrix) -> Any:
     try:
         from sklearn.cluster import AgglomerativeClustering
     except ImportError as error:
-        raise MissingExtraError("grouping needs scikit-learn: pip install '.[values]' in a checkout") from error
+        from satchel.system.installed import with_extra
+
+        raise MissingExtraError(f"grouping needs scikit-learn: {with_extra('values')}") from error
 
     model = AgglomerativeClustering(
         n_clusters=None, distance_threshold=1 - weights.LINKED, metric="cosine", linkage="average"

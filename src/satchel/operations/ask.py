@@ -150,7 +150,7 @@ def _context_query(call: OperationCall) -> Answered:
     if since is not None:
         request, changes = engine.answers.about_change(request, since, staged=staged, is_asked=is_asked)
         notes = [*notes, *changes]
-    context = engine.answer(request, notes)
+    context = engine.answers.answer(request, notes, catch_up=call.catch_up)
     why_empty = no_answer(context, call.caller.spelling)
     return Answered(context.text, json.context_envelope(context, request), why_empty, context)
 

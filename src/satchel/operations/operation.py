@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -255,6 +256,13 @@ class OperationCall(NamedTuple):
         """Bring the index, or those of these workspaces, up to date unless `refresh` is false; returns the failures."""
         is_wanted = self.arguments.get("refresh", True)
         return self.caller.refresh(self.engine, workspaces, files_first=files_first) if is_wanted else []
+
+    @property
+    def catch_up(self) -> Callable[..., bool] | None:
+        """Compares the tree where an answer finds nothing, unless `refresh` is false: `OpenRoot.catch_up`."""
+        if not self.arguments.get("refresh", True):
+            return None
+        return partial(self.engine.opened.catch_up, self.caller.should_stop)
 
     @property
     def workspaces(self) -> tuple[str, ...]:

@@ -278,6 +278,8 @@ def _analyse(text: str) -> Query:
     text = _COLOUR.sub("", words.composed(text[:60_000]))
     subject = subject_of(text)
     lines = without_wrappers(_RUN.sub(r"\1 ", _COMMENT.sub(" ", subject or _RECIPE.sub("", text))).split("\n"))
+    if all(_CHECK_BOX.match(line) for line in lines if line.strip()):  # tasks alone, not the boxes of a template
+        lines = [_CHECK_BOX.sub("", line).strip() for line in lines]
     trace = read_trace(lines)
     zones = [] if words.asks_nothing(text) else list(_zones(lines, trace.error))
     symbols: dict[tuple[str, str], Mention] = {}

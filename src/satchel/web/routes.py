@@ -123,7 +123,7 @@ class ServerState:
             return False
         try:
             with self.engine.store.snapshot() as state:
-                return state.revision != "0"
+                return state.is_published
         except (SatchelError, OSError):
             return False
 
