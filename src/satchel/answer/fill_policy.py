@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -14,14 +14,19 @@ from satchel.answer.plans import FAILURE, PlannedSection
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import is_weak
 from satchel.answer.sections import Section
+from satchel.answer.source_lines import Lines
 from satchel.search.query import Query, subject_of
 from satchel.search.strength import strength_at
 from satchel.sources.code.languages import language_of
 from satchel.sources.docs import PROSE
+from satchel.sources.roles import Peripheral, peripheral_role
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
 from satchel.text import count_terms, words
 from satchel.types import Kind
+
+BEST_NOTES = 10
+"""Candidates among which a release note is looked for."""
 
 LEAST_STRENGTH = 0.01
 """Least strength for computing the level of a kind."""
@@ -41,14 +46,35 @@ def documents_lead(sections: Sequence[Section], stores: Iterable[Store]) -> bool
     return is_as_good and all(map(is_of_documents, stores))
 
 
-def gives_reason(query: Query, kind: Kind, candidates: Sequence[Candidate]) -> bool:
-    """Return whether a question for a reason has its answer in the best commit: one with most of its words."""
-    if kind is not Kind.COMMIT or not query.asks_why or not candidates:
-        return False
-    best = max(candidates, key=attrgetter("value")).chunk
-    present = count_terms(words(f"{best.title}\n{best.body}"))
+def reason_in(
+    query: Query, kind: Kind, candidates: Sequence[Candidate], files: Mapping[str, Lines]
+) -> Candidate | None:
+    """Return the candidate that answers a question for a reason, with most words of the question; None for no such.
+
+    That is the best commit, or one of the best release notes: of these the lines that match best are read, because a
+    note tells much else.
+    """
+    if kind not in (Kind.COMMIT, Kind.DOC) or not query.asks_why or not candidates:
+        return None
+    best = sorted(candidates, key=attrgetter("value"), reverse=True)[: 1 if kind is Kind.COMMIT else BEST_NOTES]
     asked = [term.term for term in query.terms if not term.guessed]
-    return sum(term in present for term in asked) >= weights.REASON_SHARE * max(len(asked), 1)
+    for candidate in best:
+        chunk = candidate.chunk
+        present = count_terms(
+            words(f"{chunk.title}\n{chunk.body}" if kind is Kind.COMMIT else _lines_of_note(candidate, files))
+        )
+        if sum(term in present for term in asked) >= weights.REASON_SHARE * max(len(asked), 1):
+            return candidate
+    return None
+
+
+def _lines_of_note(candidate: Candidate, files: Mapping[str, Lines]) -> str:
+    """Return the lines of a release note that match best, nothing of another document."""
+    place, spans = candidate.chunk.location, candidate.hit.spans
+    if place is None or not spans or peripheral_role(place.path, is_prose=True) is not Peripheral.CHANGELOG:
+        return ""
+    read = files.get(place.path)
+    return "\n".join(read.lines[spans[0].start - 1 : spans[0].end]) if read is not None else ""
 
 
 def _prose_words(store: Store, lexicon: Lexicon) -> float:

@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
 from satchel.answer.companions import followers, import_lines
-from satchel.answer.fill_policy import gives_reason, is_of_documents, level_of, shares_budget
+from satchel.answer.fill_policy import is_of_documents, level_of, reason_in, shares_budget
 from satchel.answer.freshness import Freshener
 from satchel.answer.omissions import OMISSIONS
 from satchel.answer.plans import PlannedSection, role_is_asked
@@ -41,7 +41,10 @@ from satchel.types import Failure, Hit, Kind, Role
 from satchel.vocabulary import Axis
 
 REASON_TOKENS = 200
-"""Tokens reserved for the commits that give the reason that is asked for."""
+"""Tokens reserved for the commits or release notes that give the reason that is asked for."""
+
+REASON_LEAD = 0.1
+"""Value of the release note that gives the reason above that of the best other document."""
 
 PASSAGE_SHARE = 0.5
 """Largest share of the budget for a passage of one of several records: one that does not fit leaves room for others."""
@@ -125,8 +128,11 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
     if planned.kind is Kind.DOC and asks_for_a_recipe(request.query):
         planned = planned._replace(weight=planned.weight * weights.RECIPE_FACTOR)
     query, own_share = searched.findings.query, 0
-    if gives_reason(query, planned.kind, candidates):
+    if (reason := reason_in(query, planned.kind, candidates, lines)) is not None:
         own_share = REASON_TOKENS
+        if planned.kind is Kind.DOC:
+            first = max(candidate.value for candidate in candidates) + REASON_LEAD
+            candidates = [candidate.valued(first) if candidate is reason else candidate for candidate in candidates]
     elif gives_lessons(request, query, planned.kind):
         own_share = weights.LESSON_TOKENS
     level = level_of(planned, candidates, of_documents=of_documents)

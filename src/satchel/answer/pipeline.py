@@ -13,9 +13,9 @@ from satchel.answer import weights
 from satchel.answer.fill_policy import (
     documents_lead,
     fill_policy,
-    gives_reason,
     is_led,
     is_weak_match,
+    reason_in,
     shares_budget,
     value_range,
 )
@@ -61,8 +61,14 @@ def assemble(request: AssembleRequest, bench: Workbench, guides: MakeGuides | No
 
 def _lead(searched: Searched, sections: Sequence[Section]) -> Kind | None:
     """Return the kind that comes first for what is asked, None for the usual order."""
-    if any(gives_reason(searched.findings.query, section.kind, section.candidates) for section in sections):
-        return Kind.COMMIT
+    query = searched.findings.query
+    reasons = {
+        section.kind
+        for section in sections
+        if reason_in(query, section.kind, section.candidates, section.lines) is not None
+    }
+    if reasons:
+        return Kind.COMMIT if Kind.COMMIT in reasons else Kind.DOC
     return Kind.DOC if documents_lead(sections, [one.store for one in searched.bench.every]) else None
 
 

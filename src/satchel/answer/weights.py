@@ -73,8 +73,12 @@ REASON_SHARE: Annotated[float, Between(0.3, 1)] = 2 / 3
 
 HISTORY_FACTOR: Annotated[float, Between(1, 40)] = 8.0
 """Factor on the weight of commits in questions about why or when something was changed, which a commit message answers:
-25 of 26 such questions show the commit, without it 23, and 108 of 110 files of code
+25 of 26 such questions show the commit, without it 23, and 102 of 104 files of code
 (benchmarks/results/why_changed.json). With 12 or 20 the code loses a third of its room."""
+
+NOTES_FACTOR: Annotated[float, Between(1, 40)] = 4.0
+"""Factor on the weight of documents in the same questions: release notes say what was removed, and why. Of eleven
+questions that such a note answers nine show it, without the factor seven (benchmarks/results/why_changed.json)."""
 
 CHANGE_CODE_FACTOR: Annotated[float, Between(1, 12)] = 3.0
 """Factor on the weight of code in questions about a change, which look for callers and tests. With an even share
