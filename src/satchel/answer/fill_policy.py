@@ -75,6 +75,7 @@ class FillPolicy(NamedTuple):
     not_found: tuple[str, ...] = ()
     is_weak: bool = False
     is_cut: bool = False
+    unsure: bool = False
     most_items: int = 1_000_000
     shares: bool = False
     is_strict: bool = True
@@ -109,6 +110,7 @@ def fill_policy(
     strength: float,
     *,
     is_weak: bool,
+    unsure: bool = False,
     call_sites: tuple[str, ...] = (),
 ) -> FillPolicy:
     """Return the policy for an answer of this strength, and its remarks for the reader."""
@@ -120,7 +122,9 @@ def fill_policy(
     elif (is_weak or is_absent) and is_short:
         share = weights.WEAK_SHARE
     if request.places and not is_broad:
-        most = weights.FIND_TOKENS * max(request.max_tokens / weights.USUAL_BUDGET, 1.0)
+        most = (weights.UNSURE_TOKENS if unsure else weights.FIND_TOKENS) * max(
+            request.max_tokens / weights.USUAL_BUDGET, 1.0
+        )
     if share < 1.0 and not is_broad:
         most = min(most, weights.WEAK_TOKENS)
     least = max(request.max_tokens * share, weights.LEAST_SHORT)
@@ -130,7 +134,8 @@ def fill_policy(
         is_cut=share < 1.0 and not request.fill,
         most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections
         limit=0 if request.fill else int(min(least, request.max_tokens, most)),
-        value_range=value_range(request),
+        value_range=max(value_range(request), weights.VALUE_RANGE) if unsure else value_range(request),
+        unsure=unsure,
         shares=shares_budget(request),
         is_strict=not request.fill,
         call_sites=call_sites,

@@ -71,8 +71,8 @@ class Inputs(NamedTuple):
     chunk gets more than `chunk_share` of that share or `chunk_tokens`, whichever is more. Without `shows_lines` a file
     costs only its places. `is_strict` leaves out candidates worth less by `clearly_less` once a better one was left out
     for lack of room. Without `merges_twins` equal texts are shown twice. Each line of a file costs `line_tokens` beside
-    its text, and is not cut into less than `least_cut` tokens. Without `least_cut` and `clearly_less` the usual numbers
-    count (`weights.py`).
+    its text, and is not cut into less than `least_cut` tokens. `unsure` is as in `FillPolicy`. Without `least_cut` and
+    `clearly_less` the usual numbers count (`weights.py`).
     """
 
     sections: Sequence[Section]
@@ -88,6 +88,7 @@ class Inputs(NamedTuple):
     is_strict: bool = True
     merges_twins: bool = True
     line_tokens: int = 0
+    unsure: bool = False
     least_cut: int | None = None
     clearly_less: float | None = None
 
