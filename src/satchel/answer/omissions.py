@@ -48,12 +48,15 @@ def left_out(packing: Packing) -> int:
     return len(rejected - {candidate.chunk.id for candidate in packing.shown})
 
 
-def omissions(packing: Packing, used: int, asked: int = 0, *, is_weak: bool = False) -> tuple[Omission, ...]:
+def omissions(
+    packing: Packing, used: int, asked: int = 0, limit: int = 0, *, is_weak: bool = False
+) -> tuple[Omission, ...]:
     """Return the best candidates that are not shown, section by section, best first.
 
     `budget` is an estimate: the tokens used now, plus those of this candidate and of all tried before it. It is 0 if no
     budget helps, because the kind has all its items or the candidate is not worth its tokens; of a weak answer
-    nothing is. It is always above the budget that was asked with. Last come texts that are shown under another id.
+    nothing is. It is always above the budget that was asked with, and larger where an answer ends at a `limit` below
+    it, which grows with the budget. Last come texts that are shown under another id.
     """
     waiting = [
         candidate
@@ -63,11 +66,11 @@ def omissions(packing: Packing, used: int, asked: int = 0, *, is_weak: bool = Fa
     ]
     waiting.sort(key=lambda candidate: (-priority(candidate), candidate.chunk.id, candidate.place))
     budgets: dict[Candidate, int] = {}
-    needed = float(used)
+    needed, share = float(used), asked / limit if limit and asked else 1.0
     frame = FRAMES[Format.MARKDOWN]
     for candidate in waiting:
         needed += candidate.size + frame.range + frame.item
-        budgets[candidate] = max(int(needed), asked + 1)
+        budgets[candidate] = max(int(needed * share), asked + 1)
     rows = (omission_of(packing, section, one, budgets.get(one, 0)) for section, one in listed(packing))
     shown = (row._replace(reason=VALUE, budget=0) if is_weak and row.reason == BUDGET else row for row in rows)
     twins = islice(_twins(packing), OMISSIONS)

@@ -310,7 +310,9 @@ class _Page:
             omitted = list(listed(packing)) if request.max_tokens >= weights.LEAST_NAMED else []
             count = 0 if request.places else OMISSIONS_SHOWN
             first = tuple(omission_of(packing, *row, 0) for row in omitted[:count])
-            stop, more = STOPS.get(stopped, Stop.COMPLETE), len(omitted) - len(first)
+            stop, more = str(STOPS.get(stopped, Stop.COMPLETE)), len(omitted) - len(first)
+            if stopped == PLACES and packing.is_full and policy.limit:
+                stop = f"{stop} from {policy.limit:,} tokens on, --fill shows more"
             shown = shown._replace(limit=request.max_tokens, stopped=stop, overflow=first, overflow_more=more)
         text, used = render_with_usage(shown, items, request.format, filling.tokens.count)
         return Fitted(packing, text, used, tuple(items), stopped, places=named)
@@ -395,7 +397,8 @@ def context_of(filling: Filling, fitted: Fitted, meta: Mapping[str, Any]) -> Con
     redacted = marks(fitted.text)
     needed = {"needed_tokens": fitted.needed} if fitted.needed else {}
     named = {"places": [one.data for one in fitted.places.rows]} if filling.request.places else {}
-    overflow = omissions(fitted.packing, fitted.used, request.max_tokens, is_weak=fitted.stopped == WEAK)
+    limit = filling.policy.limit or request.max_tokens
+    overflow = omissions(fitted.packing, fitted.used, request.max_tokens, limit, is_weak=fitted.stopped == WEAK)
     return Context(
         query=sanitize.text(request.query),
         text=fitted.text,
