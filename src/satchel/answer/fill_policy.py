@@ -147,7 +147,7 @@ def value_range(request: AssembleRequest) -> float:
     if request.fill or request.plan not in ("", FAILURE):
         return math.inf
     if request.places and not subject_of(request.query):
-        return weights.FIND_RANGE
+        return weights.GLIMPSE_RANGE
     doublings = max(math.log2(request.max_tokens / weights.USUAL_BUDGET), 0.0)
     return weights.VALUE_RANGE + weights.VALUE_RANGE_DOUBLED * doublings
 

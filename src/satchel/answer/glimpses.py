@@ -6,6 +6,7 @@ the wrong one: then each shows its declaration and its best lines, and what room
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -22,16 +23,22 @@ from satchel.types import Detail, Kind, Range
 def is_unsure(sections: Sequence[Section]) -> bool:
     """Return whether more than a few definitions of code match nearly as well as the best one."""
     own = [candidate for section in sections if section.kind is Kind.CODE for candidate in section.candidates]
-    least = max((one.value for one in own), default=0.0) - weights.RIVAL_RANGE
+    least = max((one.value for one in own), default=0.0) - weights.FIND_RANGE
     return len({one.chunk.id for one in own if one.value > least}) > weights.RIVALS
 
 
-def with_glimpses(section: Section, terms: AbstractSet[str]) -> Section:
-    """Return a section of code with the best lines of each definition in place of the definition."""
+def with_glimpses(section: Section, terms: AbstractSet[str], *, unsure: bool) -> Section:
+    """Return a section of code with the best lines of each definition in place of the definition.
+
+    Where the answer is not `unsure`, the definitions near the best one stay whole.
+    """
     if section.kind is not Kind.CODE:
         return section
-    candidates = tuple(_glimpse(one, section.lines[one.group], terms) for one in section.candidates)
-    follow = partial(_later, section.follow) if section.follow is not None else None
+    least = math.inf if unsure else max((one.value for one in section.candidates), default=0.0) - weights.FIND_RANGE
+    candidates = tuple(
+        one if one.value >= least else _glimpse(one, section.lines[one.group], terms) for one in section.candidates
+    )
+    follow = partial(_later, section.follow, least) if section.follow is not None else None
     return replace(section, candidates=candidates, follow=follow)
 
 
@@ -76,6 +83,7 @@ def _best_lines(lines: Lines, span: Range, terms: AbstractSet[str]) -> Range:
     return first, min(first + width - 1, end)
 
 
-def _later(follow: Follow, candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
-    """Return the companions of a glimpse, the rest of its definition after other glimpses."""
-    return [one.valued(one.value - weights.REST_DROP) for one in follow(candidate, step, group)]
+def _later(follow: Follow, least: float, candidate: Candidate, step: Step, group: Group) -> Sequence[Candidate]:
+    """Return the companions of a candidate, the rest of a glimpse, which is worth less than `least`, after others."""
+    made = follow(candidate, step, group)
+    return made if candidate.value >= least else [one.valued(one.value - weights.REST_DROP) for one in made]

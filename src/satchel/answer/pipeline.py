@@ -78,9 +78,10 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         request = replace(request, lead=lead)
         sections = sorted(sections, key=lambda section: section.kind is not lead) if lead else sections
     impacts, strength = searched.impacts, searched.strength
-    unsure = bool(request.places) and not request.plan and request.change is None and is_unsure(sections)
-    if unsure:
-        sections = [with_glimpses(section, searched.terms) for section in sections]
+    glimpses = bool(request.places) and not request.plan and request.change is None
+    unsure = glimpses and is_unsure(sections)
+    if glimpses:
+        sections = [with_glimpses(section, searched.terms, unsure=unsure) for section in sections]
     is_sure = any(impact.is_sure for _, impact in impacts)
     is_known = any(impact.is_question for _, impact in impacts)  # what the question names is found
     listing = [row for prefix, impact in impacts for row in impact.listing(prefix)]

@@ -234,7 +234,9 @@ class _Page:
         for _ in range(REFILLS):
             left = limit - fitted.used
             if self._filling.request.places and not self._filling.request.fill:
-                left = min(left, room - packing.used)
+                # What is kept for places is free where there are fewer.
+                spare = _room_of_places(limit, self._filling.request) - len(fitted.places.rows) * PLACE_TOKENS
+                left = min(left, room - packing.used + max(spare, 0))
             if not packing.is_full or left < SMALLEST_PIECE or not packing.refill(left):
                 break
             fitted = self.write(packing)
