@@ -65,9 +65,10 @@ class FillPolicy(NamedTuple):
     Candidates worth less than the best one by more than `value_range` (log scale) are left out. `limit` (tokens) is
     below the budget for a short answer, 0 for the budget itself. `not_found` are telling words of the
     question that occur nowhere, and `is_weak` says that nothing answers it well. With `is_cut` the answer is
-    short because it is weak. With `shares` every section gets
-    its share of the budget by weight first. `is_strict` leaves out candidates that are clearly weaker than one that
-    did not fit. `call_sites` are lines that list the callers of the definition in question.
+    short because it is weak; `unsure` says that many definitions match alike. `prose_range` is a narrower range for
+    prose. With `shares` every section gets its share of the budget by weight first. `is_strict` leaves out candidates
+    that are clearly weaker than one that did not fit. `call_sites` are lines that list the callers of the definition in
+    question.
     """
 
     value_range: float = math.inf
@@ -76,6 +77,7 @@ class FillPolicy(NamedTuple):
     is_weak: bool = False
     is_cut: bool = False
     unsure: bool = False
+    prose_range: float | None = None
     most_items: int = 1_000_000
     shares: bool = False
     is_strict: bool = True
@@ -135,6 +137,7 @@ def fill_policy(
         most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections
         limit=0 if request.fill else int(min(least, request.max_tokens, most)),
         value_range=max(value_range(request), weights.VALUE_RANGE) if unsure else value_range(request),
+        prose_range=weights.FIND_RANGE if request.places and not (request.fill or request.plan or is_broad) else None,
         unsure=unsure,
         shares=shares_budget(request),
         is_strict=not request.fill,

@@ -142,6 +142,7 @@ class Filling(NamedTuple):
             FRAMES[request.format],
             value_range=policy.value_range,
             record_range=max(policy.value_range, weights.VALUE_RANGE),
+            prose_range=policy.prose_range,
             most_items=policy.most_items,
             shares=policy.shares,
             chunk_share=ITEM_SHARE if policy.shares else 1.0,
@@ -194,7 +195,7 @@ def _filled(filling: Filling) -> Fitted:
         limit = filling.policy.limit or request.max_tokens
         is_small = request.max_tokens < weights.LEAST_NAMED
         noted = 0 if is_small else NOTE_TOKENS + int(request.max_tokens * weights.LIST_SHARE)
-        noted += _room_of_places(limit, request)
+        noted += _room_of_places(filling, limit)
         room = limit - tokens.count(render(frame, (), format=request.format)) - noted
         reserved = int(request.max_tokens * RELATED_SHARE) if filling.relate is not None else 0
         packing = Packing(filling.inputs, room - reserved).fit()
@@ -210,10 +211,14 @@ def _filled(filling: Filling) -> Fitted:
     return Fitted(packing, text, used, (), packing.why_stopped)
 
 
-def _room_of_places(limit: int, request: AssembleRequest) -> int:
-    """Return the tokens that are kept for places."""
+def _room_of_places(filling: Filling, limit: int) -> int:
+    """Return the tokens that are kept for places, of a weak answer a share however many there are."""
+    request = filling.request
+    if not request.places:
+        return 0
     share = weights.FEW_PLACES_SHARE if request.max_tokens < weights.LEAST_NAMED else weights.PLACES_SHARE
-    return min(int(limit * share), request.places * PLACE_TOKENS)
+    room = int(limit * share)
+    return room if filling.policy.is_cut else min(room, request.places * PLACE_TOKENS)
 
 
 class _Page:
@@ -235,8 +240,8 @@ class _Page:
             left = limit - fitted.used
             if self._filling.request.places and not self._filling.request.fill:
                 # What is kept for places is free where there are fewer.
-                spare = _room_of_places(limit, self._filling.request) - len(fitted.places.rows) * PLACE_TOKENS
-                left = min(left, room - packing.used + max(spare, 0))
+                spare = _room_of_places(self._filling, limit) - len(fitted.places.rows) * PLACE_TOKENS
+                left = min(left, room - packing.used + (0 if self._filling.policy.is_cut else max(spare, 0)))
             if not packing.is_full or left < SMALLEST_PIECE or not packing.refill(left):
                 break
             fitted = self.write(packing)
@@ -314,7 +319,7 @@ class _Page:
             first = tuple(omission_of(packing, *row, 0) for row in omitted[:count])
             stop, more = str(STOPS.get(stopped, Stop.COMPLETE)), len(omitted) - len(first)
             if stopped == PLACES and packing.is_full and policy.limit:
-                stop = f"{stop} from {policy.limit:,} tokens on, --fill shows more"
+                stop = f"{stop} (at most {policy.limit:,} tokens, --fill shows more)"
             shown = shown._replace(limit=request.max_tokens, stopped=stop, overflow=first, overflow_more=more)
         text, used = render_with_usage(shown, items, request.format, filling.tokens.count)
         return Fitted(packing, text, used, tuple(items), stopped, places=named)
