@@ -61,3 +61,10 @@ def test_room_that_is_left_completes_them_the_best_first(tmp_path: Path) -> None
 def test_where_few_match_the_best_is_whole(tmp_path: Path) -> None:
     context = ask(tmp_path, ["wharf", "crane"], "where is the tide alarm sounded", 1_500)
     assert ranges(context)[0] == [(1, 43)]
+
+
+def test_an_answer_that_ends_below_the_budget_says_where_and_what_shows_more(tmp_path: Path) -> None:
+    names = [f"wharf_{number}" for number in range(40)]
+    text = ask(tmp_path / "much", names, "where is the tide alarm sounded").text
+    assert f"(at most {weights.UNSURE_TOKENS:,} tokens, --fill shows more)*" in text
+    assert "--fill" not in ask(tmp_path / "little", names, "where is the tide alarm sounded", 1_200).text
