@@ -35,8 +35,10 @@ def with_glimpses(section: Section, terms: AbstractSet[str], *, unsure: bool) ->
     if section.kind is not Kind.CODE:
         return section
     least = math.inf if unsure else max((one.value for one in section.candidates), default=0.0) - weights.FIND_RANGE
+    shown = section.highest_value - weights.VALUE_RANGE  # others would be made for nothing
     candidates = tuple(
-        one if one.value >= least else _glimpse(one, section.lines[one.group], terms) for one in section.candidates
+        _glimpse(one, section.lines[one.group], terms) if shown <= one.value < least else one
+        for one in section.candidates
     )
     follow = partial(_later, section.follow, least) if section.follow is not None else None
     return replace(section, candidates=candidates, follow=follow)
