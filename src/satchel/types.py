@@ -81,7 +81,7 @@ CONTEXT_TYPES: Mapping[str, Kind] = {kind.plural: kind for kind in _DECLARED}
 """Context type -> kind, in the order in which sections appear in a context."""
 
 SEARCHED_TYPES = tuple(name for name, kind in CONTEXT_TYPES.items() if kind is not Kind.CONTEXT)
-"""The types that answer a question. Contexts answer a situation, unless a searcher of the user has some."""
+"""The types that are searched. Contexts apply to a task instead, unless a searcher of the user has some."""
 
 
 def type_name(name: str) -> str:
@@ -296,6 +296,13 @@ class Hit(NamedTuple):
     best_line: tuple[int, str] | None = None
 
 
+NO_REVISION = "0"
+"""Revision of a store before anything was published."""
+
+UNFINISHED = "unfinished index"
+"""Source of the failure that an answer comes from an index that another process is still writing: it is said first."""
+
+
 class Failure(NamedTuple):
     """An error as data: the part that failed, what happened, and what to do about it."""
 
@@ -418,7 +425,7 @@ class Usage(NamedTuple):
     """The tokens of one answer, and why it ends.
 
     `stopped` is "budget", "places" (the best of the rest are named), "value" (the rest is not worth its tokens),
-    "limit" (of items), "weak" (a weak match is kept short), or empty: everything relevant is shown.
+    "limit" (of items), "weak" (a weak match is kept short), "unfinished index", or empty: everything relevant is shown.
     """
 
     limit: int

@@ -141,3 +141,8 @@ def test_the_act_of_a_question_for_a_recipe_is_no_term() -> None:
     ):
         assert not asks_for_a_recipe(question)
     assert "support" in [term.term for term in analyse("how does Session support retries").terms]
+
+
+@pytest.mark.parametrize("task", ["- [ ] fix the login bug in auth", "* [x] fix the login bug\n* [ ] write to auth"])
+def test_a_task_with_its_box_is_a_question(task: str) -> None:
+    assert {"login", "auth"} <= {term.term for term in analyse(task).terms}

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from satchel.answer import weights
 from satchel.answer.fill_policy import (
@@ -32,13 +33,16 @@ from satchel.search.filters import unavailable
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Kind
 
+if TYPE_CHECKING:
+    from satchel.answer.situation import MakeGuides
 
-def assemble(request: AssembleRequest, bench: Workbench) -> Context:
-    """Answer one question, from several workspaces if the bench has others."""
+
+def assemble(request: AssembleRequest, bench: Workbench, guides: MakeGuides | None = None) -> Context:
+    """Answer one question, from several workspaces if the bench has others; `guides` makes the contexts for it."""
     started = time.monotonic()
     searched = search(request, bench)
     ended = time.monotonic()
-    filling = _filling(request, searched)
+    filling = _filling(request, searched, guides)
     fitted, uncounted = _with_line_counts(fit(filling), bench)
     meta = {
         "timings": {
@@ -63,7 +67,7 @@ def _lead(searched: Searched, sections: Sequence[Section]) -> Kind | None:
     return Kind.DOC if documents_lead(sections, [one.store for one in searched.bench.every]) else None
 
 
-def _filling(request: AssembleRequest, searched: Searched) -> Filling:
+def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | None) -> Filling:
     """Return all that decides what the answer shows."""
     bench = searched.bench
     # All candidates are made where they are counted, or where the session may have the best of those that are listed.
@@ -77,6 +81,7 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         lead = _lead(searched, sections)
         request = replace(request, lead=lead)
         sections = sorted(sections, key=lambda section: section.kind is not lead) if lead else sections
+    sections, unguided = _with_guides(request, bench, sections, guides)
     impacts, strength = searched.impacts, searched.strength
     glimpses = bool(request.places) and not request.plan and request.change is None
     unsure = glimpses and is_unsure(sections)
@@ -92,7 +97,7 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         searched.missing_words,
         sum(not term.guessed for term in searched.findings.query.terms),
         1.0 if is_sure or is_led(sections) else strength,
-        is_weak=not is_known and is_weak_match(request, sections, strength),
+        is_weak=not is_known and request.kinds != (Kind.CONTEXT,) and is_weak_match(request, sections, strength),
         unsure=unsure,
         call_sites=call_site_lines(listing, counter(request.tokenizer), request.max_tokens),
     )
@@ -115,7 +120,7 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         request,
         bench,
         sections,
-        (*bench.notes, *_unavailable(request, searched), *unreadable, *unpinned, *searched.failures),
+        (*bench.notes, *_unavailable(request, searched), *unreadable, *unpinned, *searched.failures, *unguided),
         searched.findings.plan,
         bench.account.references() if bench.account is not None else (),
         policy,
@@ -123,6 +128,19 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         searched.terms,
         look,
     )
+
+
+def _with_guides(
+    request: AssembleRequest, bench: Workbench, sections: list[Section], make_guides: MakeGuides | None
+) -> tuple[list[Section], Sequence[Failure]]:
+    """Return the sections, last the contexts that apply to the question as a task where these are asked for."""
+    if Kind.CONTEXT not in request.kinds or make_guides is None:
+        return sections, ()
+    from satchel.answer.situation import guide_section  # here, because few questions ask for contexts
+
+    guides, notes = make_guides(request.query, request.now)
+    chosen, uncounted = guide_section(guides, request, sections, bench.account)
+    return [*sections, chosen] if chosen.candidates else sections, [*notes, *uncounted]
 
 
 def _unavailable(request: AssembleRequest, searched: Searched) -> list[Failure]:

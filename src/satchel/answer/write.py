@@ -29,6 +29,7 @@ from satchel.safety import sanitize
 from satchel.safety.sanitize import marks
 from satchel.tokens import TokenCounter, counter
 from satchel.types import (
+    UNFINISHED,
     Context,
     ContextItem,
     Failure,
@@ -68,7 +69,14 @@ LONGEST_SUMMARY = "999 items shortened, 99,999 candidates left out"
 """Placeholder of the summary while the budget is filled: the true numbers are known later, and are not larger."""
 
 WEAK, PLACES = "weak", "places"
-STOPS = {WEAK: Stop.WEAK, PLACES: Stop.NAMED, BUDGET: Stop.FULL, VALUE: Stop.NOT_WORTH_IT, LIMIT: Stop.NOT_WORTH_IT}
+STOPS = {
+    WEAK: Stop.WEAK,
+    PLACES: Stop.NAMED,
+    BUDGET: Stop.FULL,
+    VALUE: Stop.NOT_WORTH_IT,
+    LIMIT: Stop.NOT_WORTH_IT,
+    UNFINISHED: Stop.UNFINISHED,
+}
 
 UNPLANNED = Plan(())
 
@@ -305,6 +313,8 @@ class _Page:
         stopped, policy = packing.why_stopped, filling.policy
         if not stopped and shortened([one for one in items if not policy.is_strict or one.source == Kind.CONTEXT]):
             stopped = BUDGET  # given results and guidance are shortened for lack of room only
+        if not stopped and any(note.source == UNFINISHED for note in filling.failures):
+            stopped = UNFINISHED
         if stopped == BUDGET and policy.is_cut and policy.limit < request.max_tokens:
             stopped = WEAK
         shown = summarised(self._frame, items, packing) if request.show_meta else self._frame

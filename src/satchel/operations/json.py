@@ -14,7 +14,7 @@ from satchel.operations.operation import Spelling
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.text import asks_nothing
-from satchel.types import Context, Data, Failure, Hit, Json, Location, Omission
+from satchel.types import NO_REVISION, UNFINISHED, Context, Data, Failure, Hit, Json, Location, Omission
 
 if TYPE_CHECKING:
     from satchel.answer.pattern import Matches
@@ -286,8 +286,8 @@ def no_answer(context: Context, spelling: Spelling) -> tuple[str, ...]:
         return no_items(context, "nothing of what is included can be shown", spelling)
     if asks_nothing(context.query):
         return ("nothing to look for: the question has only everyday words; name a thing or a behaviour",)
-    if str(context.meta.get("revision")).split("+")[0] == "0" and not context.overflow:
-        return ("nothing is indexed here yet: run `satchel index`",)
+    if not context.overflow and (nothing := _nothing_indexed(context)):
+        return (nothing,)
     nothing = f"nothing here is relevant to the question; {spelling.min_score} shows even weak matches"
     # The short room of a weak answer is what nothing fits into: a larger budget is not the remedy.
     if not context.meta.get("needed_tokens") and (context.meta["weak"] or context.meta["missing_terms"]):
@@ -295,10 +295,19 @@ def no_answer(context: Context, spelling: Spelling) -> tuple[str, ...]:
     return no_items(context, nothing, spelling)
 
 
+def _nothing_indexed(context: Context) -> str:
+    """Return why there is nothing to answer from, empty if anything is indexed."""
+    if str(context.meta.get("revision")).split("+")[0] != NO_REVISION:  # the index, before that of the memory
+        return ""
+    if any(failure.source == UNFINISHED for failure in context.failures):
+        return "nothing is indexed here yet, another process is at it: ask again soon"
+    return "nothing is indexed here yet: run `satchel index`"
+
+
 def no_walk(context: Context) -> str:
     """Return why a walk has no text."""
     if context.meta["reached"]:
         return f"{context.usage.limit:,} tokens are too few even for the frame of an answer: give 500 or more"
-    if str(context.meta["revision"]).split("+")[0] == "0":  # the index, before that of the memory
-        return "nothing is indexed here yet: run `satchel index`"
+    if nothing := _nothing_indexed(context):
+        return nothing
     return "nothing here is about that: try other words, or the id of a node (`satchel search` shows ids)"

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from satchel import text as words
 from satchel.search import weights
+from satchel.search.periods import period_in, without_period
 from satchel.search.trace import NO_TRACE, Trace, read_trace
 from satchel.system.kept import Cache
 from satchel.text import pattern, wording
@@ -201,6 +202,12 @@ _BROAD = pattern(
     r"was (?:wissen|weiß|haben) (?:wir|ich) (?:gelernt )?über )(?P<subject>.+?)(?: wissen| gelernt)?[?.!]*$",
     re.IGNORECASE,
 )
+_HAPPENED = pattern(
+    r"^(?:please |tell me )*(?:what (?:has |did we |have we |did i )?(?:happen(?:ed)?|learn(?:ed)?|decided?|tried|try)|"
+    r"was (?:ist|war))\s+(?P<subject>.+?)(?: passiert| geschehen)?[?.!]*$",
+    re.IGNORECASE,
+)
+"""A question about a period, if its subject is nothing else."""
 
 
 _RECIPE = pattern(
@@ -246,7 +253,11 @@ def subject_of(question: str) -> str:
     """Return what a broad question is about, empty for any other question."""
     line = " ".join(question[:400].split())
     match = _BROAD.match(line) if len(line) <= 200 else None  # characters of a question that only names a theme
-    return match["subject"] if match is not None else ""
+    if match is not None:
+        return match["subject"]
+    happened = _HAPPENED.match(line) if len(line) <= 200 else None
+    period = period_in(happened["subject"], 0.0) if happened is not None else None
+    return happened["subject"] if happened is not None and period is not None and not period.subject else ""
 
 
 _Asked = tuple[str, tuple[float, ...]]
@@ -273,7 +284,11 @@ def _analyse(text: str) -> Query:
     # A longer question is cut: the important part is at its start, and a pasted log must not cost seconds.
     text = _COLOUR.sub("", words.composed(text[:60_000]))
     subject = subject_of(text)
-    lines = without_wrappers(_RUN.sub(r"\1 ", _COMMENT.sub(" ", subject or _RECIPE.sub("", text))).split("\n"))
+    lines = without_wrappers(
+        _RUN.sub(r"\1 ", _COMMENT.sub(" ", without_period(subject) or _RECIPE.sub("", text))).split("\n")
+    )
+    if all(_CHECK_BOX.match(line) for line in lines if line.strip()):  # tasks alone, not the boxes of a template
+        lines = [_CHECK_BOX.sub("", line).strip() for line in lines]
     trace = read_trace(lines)
     zones = [] if words.asks_nothing(text) else list(_zones(lines, trace.error))
     symbols: dict[tuple[str, str], Mention] = {}

@@ -420,6 +420,15 @@ THEME_LEAST: Annotated[float, Between(0, 1)] = 0.15
 60 experiences .81 of the right ones are shown in 4,000 tokens, .75 of what is shown is right (`benchmarks/recall.py`);
 with .12 it is .87 and .72, with .18 .80 and .80. Without themes it was .16 and .81."""
 
+THEME_TABLE_SHARE: Annotated[float, Between(0, 1)] = 0.7
+"""Share of the table of words beside the words themselves in the nearness to a theme."""
+
+THEME_TABLE_LEAST: Annotated[float, Between(0, 1)] = 0.3
+"""`THEME_LEAST` with the table of words (`benchmarks/broad.py`, `benchmarks/recall.py`)."""
+
+THEME_MATCH: Annotated[float, Between(0, 1)] = 0.5
+"""How well the records of a theme match at least where it was found by its meaning."""
+
 THEME_NEAREST: Annotated[int, Between(1, 20)] = 3
 """Nearest records whose mean is the largest nearness."""
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel import text as words
 from satchel.store.records import IN_LIST, DamagedStoreError, DefinitionRow, Document, Place, Row, Stamp, StoredChunk
-from satchel.types import EdgeType, Kind
+from satchel.types import NO_REVISION, EdgeType, Kind
 
 if TYPE_CHECKING:
     from satchel.store.segments import IntArray, Lexicon, Run, Segment
@@ -163,7 +163,12 @@ class Store(ABC):
     @property
     def revision(self) -> str:
         """A value that changes with every published write."""
-        return self.meta("revision") or "0"
+        return self.meta("revision") or NO_REVISION
+
+    @property
+    def is_published(self) -> bool:
+        """Whether anything was ever published."""
+        return self.revision != NO_REVISION
 
     def meta(self, key: str) -> str | None:
         """Return a value stored by `set_meta`."""
