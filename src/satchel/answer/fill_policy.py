@@ -91,9 +91,10 @@ class FillPolicy(NamedTuple):
     Candidates worth less than the best one by more than `value_range` (log scale) are left out. `limit` (tokens) is
     below the budget for a short answer, 0 for the budget itself. `not_found` are telling words of the
     question that occur nowhere, and `is_weak` says that nothing answers it well. With `is_cut` the answer is
-    short because it is weak. With `shares` every section gets
-    its share of the budget by weight first. `is_strict` leaves out candidates that are clearly weaker than one that
-    did not fit. `call_sites` are lines that list the callers of the definition in question.
+    short because it is weak; `unsure` says that many definitions match alike. `prose_range` is a narrower range for
+    prose. With `shares` every section gets its share of the budget by weight first. `is_strict` leaves out candidates
+    that are clearly weaker than one that did not fit. `call_sites` are lines that list the callers of the definition in
+    question.
     """
 
     value_range: float = math.inf
@@ -101,6 +102,8 @@ class FillPolicy(NamedTuple):
     not_found: tuple[str, ...] = ()
     is_weak: bool = False
     is_cut: bool = False
+    unsure: bool = False
+    prose_range: float | None = None
     most_items: int = 1_000_000
     shares: bool = False
     is_strict: bool = True
@@ -135,6 +138,7 @@ def fill_policy(
     strength: float,
     *,
     is_weak: bool,
+    unsure: bool = False,
     call_sites: tuple[str, ...] = (),
 ) -> FillPolicy:
     """Return the policy for an answer of this strength, and its remarks for the reader."""
@@ -146,7 +150,9 @@ def fill_policy(
     elif (is_weak or is_absent) and is_short:
         share = weights.WEAK_SHARE
     if request.places and not is_broad:
-        most = weights.FIND_TOKENS * max(request.max_tokens / weights.USUAL_BUDGET, 1.0)
+        most = (weights.UNSURE_TOKENS if unsure else weights.FIND_TOKENS) * max(
+            request.max_tokens / weights.USUAL_BUDGET, 1.0
+        )
     if share < 1.0 and not is_broad:
         most = min(most, weights.WEAK_TOKENS)
     least = max(request.max_tokens * share, weights.LEAST_SHORT)
@@ -156,7 +162,9 @@ def fill_policy(
         is_cut=share < 1.0 and not request.fill,
         most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections
         limit=0 if request.fill else int(min(least, request.max_tokens, most)),
-        value_range=value_range(request),
+        value_range=max(value_range(request), weights.VALUE_RANGE) if unsure else value_range(request),
+        prose_range=weights.FIND_RANGE if request.places and not (request.fill or request.plan or is_broad) else None,
+        unsure=unsure,
         shares=shares_budget(request),
         is_strict=not request.fill,
         call_sites=call_sites,
@@ -168,7 +176,7 @@ def value_range(request: AssembleRequest) -> float:
     if request.fill or request.plan not in ("", FAILURE):
         return math.inf
     if request.places and not subject_of(request.query):
-        return weights.FIND_RANGE
+        return weights.GLIMPSE_RANGE
     doublings = max(math.log2(request.max_tokens / weights.USUAL_BUDGET), 0.0)
     return weights.VALUE_RANGE + weights.VALUE_RANGE_DOUBLED * doublings
 
