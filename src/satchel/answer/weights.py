@@ -168,8 +168,8 @@ REST_DROP: Annotated[float, Between(0, 4)] = 0.5
 """Value (log scale) that the rest of such a definition loses: it comes after the lines of others."""
 
 UNSURE_TOKENS: Annotated[int, Between(300, 8_000)] = 2_400
-"""The same where the answer is not sure: of 122 issues and questions .565 and .540 of the lines are shown then, with the
-whole budget .584 and .571, for two thirds more tokens."""
+"""The same where the answer is not sure: of 122 issues and questions .565 and .540 of the lines are shown then, and
+.584 and .571 with the whole budget, for two thirds more tokens."""
 
 CLEARLY_LESS: Annotated[float, Between(0, 5)] = 1.0
 """Difference in value (log scale, a factor of 2.7): after a candidate was left out for lack of room, others that are
