@@ -32,8 +32,9 @@ _REASONS = {
         search.THEME_TABLE_SHARE search.VALUE_TABLE
     """,
     "about the commits of questions why, which benchmarks/why_changed.py measures": """
-        answer.REASON_SHARE search.REASON_EXPONENT
+        answer.NOTES_FACTOR answer.REASON_SHARE search.REASON_EXPONENT
     """,
+    "about the names that code has for what is asked, which benchmarks/idioms.py measures": "search.IDIOM_WEIGHT",
     "about the files of a trace, whose frames come first anyway: without it issues lose .012 of their lines": """
         search.FILE_WEIGHTS[trace]
     """,

@@ -13,12 +13,13 @@ from satchel.answer import weights
 from satchel.answer.fill_policy import (
     documents_lead,
     fill_policy,
-    gives_reason,
     is_led,
     is_weak_match,
+    reason_in,
     shares_budget,
     value_range,
 )
+from satchel.answer.glimpses import is_unsure, with_glimpses
 from satchel.answer.inputs import sections_of
 from satchel.answer.items import counted_items
 from satchel.answer.pins import find_pins, with_pins
@@ -61,8 +62,14 @@ def assemble(request: AssembleRequest, bench: Workbench, guides: MakeGuides | No
 
 def _lead(searched: Searched, sections: Sequence[Section]) -> Kind | None:
     """Return the kind that comes first for what is asked, None for the usual order."""
-    if any(gives_reason(searched.findings.query, section.kind, section.candidates) for section in sections):
-        return Kind.COMMIT
+    query = searched.findings.query
+    reasons = {
+        section.kind
+        for section in sections
+        if reason_in(query, section.kind, section.candidates, section.lines) is not None
+    }
+    if reasons:
+        return Kind.COMMIT if Kind.COMMIT in reasons else Kind.DOC
     return Kind.DOC if documents_lead(sections, [one.store for one in searched.bench.every]) else None
 
 
@@ -82,6 +89,10 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
         sections = sorted(sections, key=lambda section: section.kind is not lead) if lead else sections
     sections, unguided = _with_guides(request, bench, sections, guides)
     impacts, strength = searched.impacts, searched.strength
+    glimpses = bool(request.places) and not request.plan and request.change is None
+    unsure = glimpses and is_unsure(sections)
+    if glimpses:
+        sections = [with_glimpses(section, searched.terms, unsure=unsure) for section in sections]
     is_sure = any(impact.is_sure for _, impact in impacts)
     is_known = any(impact.is_question for _, impact in impacts)  # what the question names is found
     listing = [row for prefix, impact in impacts for row in impact.listing(prefix)]
@@ -93,6 +104,7 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
         sum(not term.guessed for term in searched.findings.query.terms),
         1.0 if is_sure or is_led(sections) else strength,
         is_weak=not is_known and request.kinds != (Kind.CONTEXT,) and is_weak_match(request, sections, strength),
+        unsure=unsure,
         call_sites=call_site_lines(listing, counter(request.tokenizer), request.max_tokens),
     )
     relate = None
@@ -108,7 +120,8 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
         )  # here, because small answers and readers without tools do not look further
 
         names = [*written_names(searched.findings.query), *request.names, *NUMBER.findall(request.query)]
-        look = Hops(bench, searched.terms, [*dict.fromkeys(name.rstrip("()") for name in names)])
+        is_long = sum(not term.guessed for term in searched.findings.query.terms) > weights.SHORT_QUESTION
+        look = Hops(bench, searched.terms, [*dict.fromkeys(name.rstrip("()") for name in names)], is_long=is_long)
     return Filling(
         request,
         bench,

@@ -184,8 +184,10 @@ def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[
     of_kind = {kind: request.weights.get(kind, DEFAULT_WEIGHTS[kind]) for kind in kinds}
     if request.change is not None and Kind.CODE in of_kind:
         of_kind[Kind.CODE] *= weights.CHANGE_CODE_FACTOR
-    if Kind.COMMIT in of_kind and len(request.query.split()) <= HISTORY_WORDS:
-        of_kind[Kind.COMMIT] *= weights.HISTORY_FACTOR if _ASKS_OF_HISTORY.search(request.query) else 1.0
+    if len(request.query.split()) <= HISTORY_WORDS and _ASKS_OF_HISTORY.search(request.query):
+        for kind, factor in ((Kind.COMMIT, weights.HISTORY_FACTOR), (Kind.DOC, weights.NOTES_FACTOR)):
+            if kind in of_kind:
+                of_kind[kind] *= factor
     return tuple(PlannedSection(kind, weight, request.limit) for kind, weight in of_kind.items() if weight > 0)
 
 

@@ -11,6 +11,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from satchel.answer import weights
+from satchel.answer.copies import listed
 from satchel.answer.lessons import lessons_context
 from satchel.answer.omissions import with_best_lines
 from satchel.answer.pipeline import assemble
@@ -123,9 +124,14 @@ class AnswerService:
                 named = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
                 searched = [kind for kind in named if kind is not Kind.CONTEXT]
                 ask = kind_search(bench, with_guesses(query, guesses, bench), **options)
-                best = admitted(balanced({kind: ask(kind) for kind in searched}), limit, floor)
-                safe = [sanitize.hit(hit, root.settings.redact_allow) for hit in best]
-                return with_best_lines(safe, store, root.lines, frozenset(term.term for term in query.terms))
+                results = balanced({kind: ask(kind) for kind in searched})
+                terms = frozenset(term.term for term in query.terms)
+
+                def best(most: int) -> list[Hit]:
+                    safe = [sanitize.hit(hit, root.settings.redact_allow) for hit in admitted(results, most, floor)]
+                    return with_best_lines(safe, store, root.lines, terms)
+
+                return listed(best, limit, root.lines)
 
         def hits(root: OpenRoot) -> list[Hit]:
             if refresh:

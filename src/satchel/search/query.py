@@ -129,6 +129,9 @@ _ASKS_WHY = wording("asks why")
 _REASONS = tuple(map(words.stem, ("because", "hack", "note", "reason", "why", "workaround")))
 """Terms of lines that give a reason."""
 
+_IDIOMS = [(wording(f"asks for {subject}"), names) for subject, names in words.word_lists("idioms.txt").items()]
+"""How a question asks for a subject, and the names that code has for it."""
+
 _RUN = pattern(rf"(\S{{{LONGEST_RUN}}})(?=\S)")
 _COMMENT = pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _CHECK_BOX = pattern(r"^\s*[-*+]\s*\[[ xX]?\]")
@@ -272,6 +275,7 @@ def analyse(text: str) -> Query:
     fitted = (
         weights.PASTED_LINES,
         weights.REASON_WEIGHT,
+        weights.IDIOM_WEIGHT,
         weights.SHORT_TERM_FACTOR,
         *weights.ZONE_WEIGHTS.values(),
         *weights.FORM_WEIGHTS.values(),
@@ -310,7 +314,7 @@ def _analyse(text: str) -> Query:
     asks_why = bool(_ASKS_WHY.search(title)) and len(text.split()) <= REASON_WORDS
     return Query(
         text=text,
-        terms=(*_terms(zones), *(_reason_terms() if asks_why else ())),
+        terms=(*_terms(zones), *(_reason_terms() if asks_why else ()), *_idiom_terms(title)),
         symbols=tuple(symbols.values()),
         paths=tuple(paths.values()),
         trace=trace,
@@ -472,6 +476,13 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = 0.0) -> tupl
 def _reason_terms() -> Iterator[QueryTerm]:
     """Yield the terms of reasons: they rank, and are no words of the question."""
     return (QueryTerm(term, weights.REASON_WEIGHT, 0.0, guessed=True) for term in _REASONS)
+
+
+def _idiom_terms(title: str) -> Iterator[QueryTerm]:
+    """Yield the terms of names that code has for what the first line asks for; they are no words of the question."""
+    names = {name for form, names in _IDIOMS if form.search(title) for name in names}
+    terms = sorted({words.terms_of(name)[0] for name in names})
+    return (QueryTerm(term, weights.IDIOM_WEIGHT, 0.0, guessed=True) for term in terms)
 
 
 def _is_proper_compound(word: str) -> bool:

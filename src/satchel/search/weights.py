@@ -248,6 +248,12 @@ REASON_EXPONENT: Annotated[float, Between(0, 6)] = 2.0
 """Power of the matched share of the question in the order of commits for such a question: the commit that has all its
 telling words comes before one that repeats a usual word."""
 
+# Names that code has for what is asked (query.py)
+
+IDIOM_WEIGHT: Annotated[float, Between(0, 12)] = 5.0
+"""Weight of names such as `getenv` in a question for environment variables (words/idioms.txt), more than that of any
+word of a question: prose repeats those words, and code reads them by these names (benchmarks/results/idioms.json)."""
+
 # Commits and calls as signals (votes.py)
 
 COMMIT_HALF_LIFE_DAYS: Annotated[float, Between(90, 10_000)] = 3 * 365.25
