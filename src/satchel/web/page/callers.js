@@ -1,4 +1,4 @@
-// Lists of an answer: who calls or uses a definition, what it calls, and what implements it, line by line.
+// Lists of an answer: who calls or uses a definition, line by line, and places to look at next.
 
 import { element } from "./dom.js";
 import { placeLink } from "./editor.js";
@@ -89,5 +89,29 @@ function unresolved(target) {
         ),
       ),
     ),
+  );
+}
+
+/** The places that an answer names beside what it shows: `meta.places`. */
+export function places(rows) {
+  if (!rows?.length) {
+    return null;
+  }
+  return element(
+    "section",
+    { class: "places section", "aria-label": "Places to look at next" },
+    element("h3", {}, "Places to look at next"),
+    element("ul", { class: "plain-list" }, rows.map(placeRow)),
+  );
+}
+
+function placeRow(row) {
+  const ranges = row.ranges.map(({ start, end }) => (end > start ? `${start}-${end}` : start)).join(",");
+  return element(
+    "li",
+    {},
+    placeLink(`${row.path}:${ranges}`, row.path, row.ranges[0].start, { class: "path" }),
+    ` ${row.name}`,
+    element("span", { class: "told" }, ` ${row.test ? "test, " : ""}${row.why}: ${row.text}`),
   );
 }
