@@ -38,9 +38,9 @@ def satchel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
 
 
 def remembered(satchel: Satchel, question: str) -> str:
-    context, _ = satchel.answers.lessons(question, max_tokens=200)
-    assert context.usage.used <= 200
-    return context.text
+    lessons = satchel.answers.unasked(satchel.request(question, max_tokens=800)).lessons
+    assert lessons.usage.used <= 240
+    return lessons.text
 
 
 @pytest.mark.parametrize(

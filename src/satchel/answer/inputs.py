@@ -11,14 +11,16 @@ from dataclasses import replace
 from functools import lru_cache, partial
 
 from satchel.answer import weights
+from satchel.answer.bearing import gives_lessons, lesson_tokens
 from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
 from satchel.answer.companions import followers, import_lines
 from satchel.answer.fill_policy import gives_reason, is_of_documents, level_of, shares_budget
 from satchel.answer.freshness import Freshener
+from satchel.answer.lessons import lesson_candidate
 from satchel.answer.omissions import OMISSIONS
 from satchel.answer.plans import PlannedSection, role_is_asked
 from satchel.answer.request import AssembleRequest
-from satchel.answer.search import Searched, Workbench, gives_lessons, section_floor
+from satchel.answer.search import Searched, Workbench, section_floor
 from satchel.answer.sections import (
     Follow,
     Group,
@@ -31,10 +33,11 @@ from satchel.answer.sections import (
 from satchel.answer.source_lines import Lines
 from satchel.answer.truncation import strategy
 from satchel.codec import iso_time
+from satchel.intent import Intent, intent_of
 from satchel.safety import sanitize
 from satchel.search.chunks import in_workspace
 from satchel.search.query import asks_for_a_recipe
-from satchel.search.strength import strength_at
+from satchel.search.strength import strength_at, title_of
 from satchel.sources.experiences import lesson_line, shown_record
 from satchel.system.files import translate
 from satchel.types import Failure, Hit, Kind, Role
@@ -86,14 +89,18 @@ def _parts(
     seen: set[str] = set()
     for bench, row in searched.rows:
         planned = row.section
-        least = section_floor(row, request.min_score, searched.strength)
+        is_lessons = gives_lessons(request, searched.findings.query, planned.kind)
+        is_change = intent_of(title_of(searched.findings.query)) is Intent.CHANGES
+        least = 0.0 if is_lessons and is_change else section_floor(row, request.min_score, searched.strength)
         if least is None or not planned.weight:
             continue
         hits = [hit for hit in row.result.hits if hit.relevance >= least]
         hits = [hit for hit in hits if is_free or is_wanted(hit, request, bench.prefix)]
         share = request.max_tokens * planned.weight / searched.total_weight
         cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
-        candidates, lines, problems = _candidates(hits, bench, request, cap, searched.terms, planned.side, reach)
+        others = [] if is_lessons else hits
+        candidates, lines, problems = _candidates(others, bench, request, cap, searched.terms, planned.side, reach)
+        candidates += [lesson_candidate(hit, bench) for hit in hits] if is_lessons else []
         if request.places and planned.kind is Kind.CODE:
             candidates = [_less_if_bare(candidate) for candidate in candidates]
         failures += problems
@@ -127,8 +134,8 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
     query, own_share = searched.findings.query, 0
     if gives_reason(query, planned.kind, candidates):
         own_share = REASON_TOKENS
-    elif gives_lessons(request, query, planned.kind):
-        own_share = weights.LESSON_TOKENS
+    elif gives_lessons(request, query, planned.kind) and request.lead is not Kind.CONTEXT:
+        own_share = lesson_tokens(request.max_tokens)
     level = level_of(planned, candidates, of_documents=of_documents)
     leveled = [candidate.valued(level + candidate.value) for candidate in candidates]
     return Section(

@@ -17,6 +17,7 @@ from satchel.answer.fill_policy import (
     is_weak_match,
     shares_budget,
     value_range,
+    with_lessons,
 )
 from satchel.answer.inputs import sections_of
 from satchel.answer.items import counted_items
@@ -32,10 +33,10 @@ from satchel.tokens import counter
 from satchel.types import Context, Failure, Kind
 
 
-def assemble(request: AssembleRequest, bench: Workbench) -> Context:
-    """Answer one question, from several workspaces if the bench has others."""
+def assemble(request: AssembleRequest, bench: Workbench, searched: Searched | None = None) -> Context:
+    """Answer one question, from several workspaces if the bench has others; with `searched` from what was found."""
     started = time.monotonic()
-    searched = search(request, bench)
+    searched = search(request, bench) if searched is None else searched
     ended = time.monotonic()
     filling = _filling(request, searched)
     fitted, uncounted = _with_line_counts(fit(filling), bench)
@@ -51,6 +52,7 @@ def assemble(request: AssembleRequest, bench: Workbench) -> Context:
         "strength": round(searched.strength, 4),
         "weak": filling.policy.is_weak or fitted.stopped == WEAK,
         "missing_terms": list(filling.policy.not_found),
+        "lessons": searched.lessons_told,
     }
     return context_of(filling._replace(failures=(*filling.failures, *uncounted)), fitted, meta)
 
@@ -90,6 +92,8 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         is_weak=not is_known and is_weak_match(request, sections, strength),
         call_sites=call_site_lines(listing, counter(request.tokenizer), request.max_tokens),
     )
+    lessons = sum(candidate.is_lesson for section in sections for candidate in section.candidates)
+    policy = with_lessons(policy, lessons, request.max_tokens)
     relate = None
     if request.related:
         from satchel.answer.shapes import with_related  # here, because few questions ask for it

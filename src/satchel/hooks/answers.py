@@ -26,7 +26,7 @@ from satchel.system.locations import as_listed
 from satchel.text import CHATTER, GREETINGS, STOP_WORDS, terms_of, words
 from satchel.tokens import counter
 from satchel.types import Context, Kind
-from satchel.vocabulary import CLIENT_SESSION, FIND, LESSON_KINDS
+from satchel.vocabulary import CLIENT_SESSION, FIND
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -48,12 +48,6 @@ _LINES = re.compile(r"(?:#L?\d+(?:-L?\d+)?|:\d+(?:-\d+)?)$")
 
 PROMPT_CHARACTERS = 20_000
 """Characters at the beginning of a prompt that are searched for: pasted logs repeat themselves."""
-
-LESSON_SHARE = 0.25
-"""Share of the tokens of a prompt for what is remembered, on one line each; what it does not need is for code."""
-
-NO_LESSONS = dict.fromkeys(LESSON_KINDS, 0.0)
-"""Weights of the kinds of lessons beside code: they have a share of their own."""
 
 PROMPT_TOKENS = 800
 """Tokens of context with a prompt: two or three places to begin with; an agent that wants more asks for it."""
@@ -144,10 +138,8 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     attached = [*mentioned(prompt), *hook.event.attached]
     least = hook.settings.hooks_min_relevance
     globs = excluded(hook.places.root, hook.folder, attached)
-    room = max(int(tokens * LESSON_SHARE), 1)
-    lessons, deliver = hook.engine.answers.lessons(prompt, **hook.options(max_tokens=room))
-    options = hook.options(max_tokens=max(tokens - lessons.usage.used, 1), exclude=globs)
-    request, context, certainty = about_prompt(hook.engine, prompt, **options, weights=NO_LESSONS)
+    options = hook.options(max_tokens=max(tokens, 1), exclude=globs)
+    (lessons, deliver, request, context), certainty = about_prompt(hook.engine, prompt, **options)
     pairs = [(request, context)] if certainty >= least and asks_something(prompt) else []
     if not (pairs or lessons.items):
         has_it = bool(context.shown_before)
@@ -165,11 +157,11 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     )
 
 
-def about_prompt(engine: Satchel, prompt: str, **options: Any) -> tuple[Any, Context, float]:
-    """Return the request for a prompt (with options of `Satchel.request`), its context and its certainty, 0 to 1."""
+def about_prompt(engine: Satchel, prompt: str, **options: Any) -> tuple[Any, float]:
+    """Return what a prompt gets (with options of `Satchel.request`), and how certain its context is, 0 to 1."""
     request = engine.request(without_mentions(prompt)[:PROMPT_CHARACTERS], purpose=FIND, **options)
-    context = engine.answers.unrecorded(request)
-    return request, context, prompt_certainty(prompt, context, engine)
+    unasked = engine.answers.unasked(request)
+    return unasked, prompt_certainty(prompt, unasked.context, engine)
 
 
 def mentioned(prompt: str) -> list[str]:
