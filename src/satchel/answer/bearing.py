@@ -42,8 +42,19 @@ def gives_lessons(request: AssembleRequest, query: Query, kind: Kind) -> bool:
 
 
 def in_order(hits: Sequence[Hit]) -> list[Hit]:
-    """Return lessons of all kinds with those first that bear most on the request."""
-    return sorted(hits, key=lambda hit: (-bears(hit), hit.chunk.id))
+    """Return lessons of all kinds with those first that bear most on the request.
+
+    Of two that differ the one that comes first is known: the older one is behind its newer one, what is against a
+    decision behind that.
+    """
+    ordered = sorted(hits, key=lambda hit: (-bears(hit), hit.chunk.id))
+    for hit in list(ordered):
+        first = hit.chunk.fields.get("newer") or hit.chunk.fields.get("against")
+        other = next((one for one in ordered if first and one.chunk.id.partition(":")[2] == first), None)
+        if other is not None and ordered.index(other) > ordered.index(hit):
+            ordered.remove(other)
+            ordered.insert(ordered.index(hit), other)
+    return ordered
 
 
 def bears(hit: Hit) -> float:

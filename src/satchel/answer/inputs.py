@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 
 from satchel.answer import weights
-from satchel.answer.bearing import gives_lessons, lesson_tokens
+from satchel.answer.bearing import gives_lessons, in_order, lesson_tokens
 from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
 from satchel.answer.companions import followers, import_lines
 from satchel.answer.fill_policy import gives_reason, is_of_documents, level_of, shares_budget
@@ -100,7 +100,8 @@ def _parts(
         cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
         others = [] if is_lessons else hits
         candidates, lines, problems = _candidates(others, bench, request, cap, searched.terms, planned.side, reach)
-        candidates += [lesson_candidate(hit, bench) for hit in hits] if is_lessons else []
+        lessons = in_order(hits) if is_lessons else []
+        candidates += [lesson_candidate(hit, bench).valued(-place) for place, hit in enumerate(lessons)]
         if request.places and planned.kind is Kind.CODE:
             candidates = [_less_if_bare(candidate) for candidate in candidates]
         failures += problems

@@ -103,7 +103,9 @@ def _experience_line(chunk: Chunk, most: int) -> str:
 def _memory_line(chunk: Chunk, text: str, most: int) -> str:
     """Return `Never cache prices (decision, 2026-03-02)`."""
     since = str(chunk.fields.get("valid_from") or "")[:10] or _day(chunk.created)
-    about = ", ".join(filter(None, (str(chunk.fields.get("category") or ""), since)))
+    newer, against = (str(chunk.fields.get(name) or "") for name in ("newer", "against"))
+    others = (newer and f"newer: {newer}", against and f"against the older {against}")
+    about = ", ".join(filter(None, (str(chunk.fields.get("category") or ""), since, *others)))
     return f"{clipped(' '.join(text.split()), most)} ({about})"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from satchel import vocabulary
 from satchel.codec import many
 from satchel.errors import UsageError
+from satchel.memory.memories import outranks
 from satchel.operations import json, records
 from satchel.operations.operation import Answered, Hints, Operation, OperationCall, Parameter, Shape, Spelling, text
 from satchel.types import Data, Kind
@@ -106,12 +107,13 @@ def _stored(call: OperationCall) -> Answered:
 
 def _opposed(call: OperationCall, memory: Memory, older: Sequence[Memory]) -> list[str]:
     """Return a note for each older memory that a new one contradicts, with how to link the two."""
-    return [
-        f"it contradicts {one.id} ({json.minute(one.begins)}: {json.line(one.content)}): if it replaces that, "
-        + call.caller.spelling.supersede.format(old=one.id, new=memory.id)
-        for one in older
-        if one.id != memory.id
-    ]
+    notes = []
+    for one in (other for other in older if other.id != memory.id):
+        verb, rank = ("is against", _STAYS) if outranks(one, memory) else ("differs from", "")
+        said = f"{one.category}, {json.minute(one.begins)}: {json.line(one.content)}"
+        link = call.caller.spelling.supersede.format(old=one.id, new=memory.id)
+        notes.append(f"it {verb} {one.id} ({said}){rank}: if it replaces that, {link}")
+    return notes
 
 
 def _marked(call: OperationCall) -> Answered:
@@ -221,6 +223,8 @@ def _memories(call: OperationCall) -> Answered:
     )
 
 
+_STAYS = ", which stays first"
+
 _NO_MEMORY = "nothing that is remembered here matches"
 
 
@@ -229,7 +233,7 @@ def _matches(call: OperationCall, question: str) -> Answered:
         raise UsageError("superseded does not apply to a question: leave one of the two out", "superseded")
     limit = call.arguments.get("limit", 10)  # default number of matches of a question
     matches = call.engine.memories.search(question, limit=limit, **call.chosen(OF_SEARCH))
-    lines = [records.memory_line(row.memory, f"{row.score:.2f}", row.replaced_by) for row in matches]
+    lines = [records.memory_line(row.memory, f"{row.score:.2f}", row.newer, row.against) for row in matches]
     return Answered("\n".join(lines), records.MATCHES.data(matches), () if matches else (_NO_MEMORY,))
 
 

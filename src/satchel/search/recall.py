@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from satchel import lazy_numpy as np
 from satchel.search import weights
@@ -22,6 +22,9 @@ from satchel.types import Kind
 
 THEME_LITERAL = 0.99
 """Records that match the subject this well, in parts of the best one, have its name if it is one."""
+
+MOST_COMPARED = 2_000
+"""Documents that are compared with the mean in every round. Of a name only those are read that have it."""
 
 _CODED = pattern(r"\d|_|\w[./-]\w|[a-z][A-Z]")
 
@@ -51,19 +54,34 @@ def gathered(
     columns = lexicon.columns
     near = np.zeros(len(columns.document_id))
     live = np.unique(columns.chunk_document[lexicon.live_chunk]).tolist()
-    if not ranked.any() or len(live) > 2_000:  # each is compared with the mean in every round
+    if not ranked.any():
         return near
     literal = np.flatnonzero(matched >= THEME_LITERAL * matched.max()).tolist()
     if names(subject, store.texts(columns.document_id[literal].tolist()).values()):
         near[literal] = 1.0
         return near
-    rows = lexicon.derived(("recall", weights.THEME_FIELD), lambda: _rows(store, lexicon, kind, live))
+    if len(live) > MOST_COMPARED:
+        live = _compared(live, ranked)
+        rows = _rows(store, lexicon, kind, live)
+    else:
+        rows = lexicon.derived(("recall", weights.THEME_FIELD), lambda: _rows(store, lexicon, kind, live))
     nearness = _nearness(rows, dict.fromkeys(_terms(subject), 1.0), {place: float(ranked[place]) for place in live})
     top = sorted(nearness.values(), reverse=True)[: weights.THEME_NEAREST]
     largest = sum(top) / len(top)
     for place, value in nearness.items():
         near[place] = min(value / largest, 1.0) if value >= weights.THEME_LEAST * largest else 0.0
     return near
+
+
+def _compared(live: Sequence[int], ranked: FloatArray) -> list[int]:
+    """Return the documents that are compared: half are those that match the subject best, half are spread evenly.
+
+    The spread ones keep the words of the subject rare, and may be of its theme, too.
+    """
+    best = sorted(live, key=lambda place: (-float(ranked[place]), place))
+    half = MOST_COMPARED // 2
+    others = best[half:]
+    return best[:half] + others[:: math.ceil(len(others) / half)]
 
 
 def _nearness(

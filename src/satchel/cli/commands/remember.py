@@ -59,6 +59,12 @@ def memory_command() -> None:
     """
 
 
+NOTHING_REPLACED = (
+    "nothing was replaced: no memory gives another value to the same thing; "
+    "`satchel memory supersede ID TEXT` replaces the one that you name"
+)
+
+
 @operation_command(
     REMEMBER, "remember", shows="the memory and what it resembles", only=MEMORY_ACTIONS[STORE],
     without=("supersedes",), positional={"text": "TEXT|-"},
@@ -71,9 +77,12 @@ def remember_command(invocation: Invocation, arguments: Json, *, supersede: bool
     that it contradicts, are named; all are kept.
     """
     answered = ask(invocation, REMEMBER, {"provenance": str(Provenance.USER), **arguments, "action": STORE})
-    if supersede and (opposed := answered.subject.contradicts):
+    opposed = answered.subject.contradicts if supersede else ()
+    if opposed:
         link = {"action": STORE, "supersedes": opposed[0].id, "text": answered.text}
         answered = ask(invocation, REMEMBER, link)
+    elif supersede:
+        answered = answered._replace(notes=(*answered.notes, NOTHING_REPLACED))
     show(invocation, answered)
 
 
