@@ -57,7 +57,7 @@ def measure_successors(root: Path) -> dict[str, Any]:
             first = engine.memories.add(old).memory.id
             second = engine.memories.add(new).memory.id
             found = {one.memory.id: one for one in engine.memories.search(new)}
-            kept += [*found][0] == first and found[second].against == first and not found[first].newer
+            kept += next(iter(found)) == first and found[second].against == first and not found[first].newer
     return {
         "successors": f"{sum(told['x'])}/{len(told['x'])}",
         "compatible told": f"{sum(told['-'])}/{len(told['-'])}",

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from satchel.answer import weights
 from satchel.answer.bearing import evidence_of, fitting, gives_lessons, in_order
-from satchel.answer.plans import Plan, PlannedSection, plan_of
+from satchel.answer.plans import Plan, PlannedSection, own_files, plan_of
 from satchel.answer.source_lines import Unreadable
 from satchel.errors import SatchelError, UsageError
+from satchel.intent import Intent
 from satchel.safety import sanitize
 from satchel.search import weights as search_weights
 from satchel.search.change_relations import Impact, impact_of_question, with_callers, with_impact
@@ -446,6 +447,8 @@ def _section_search(
             least_share=LEAST_PROSE if has_floor else 0.0,
             likeness=scores(store, section.kind, meaning, worded), now=request.now, led_to=led_to,
         )  # fmt: skip
+        if section.question and section.kind in LESSON_KINDS:  # after a failure
+            ask = partial(ask, led_to=own_files(query), intent=Intent.FAILS)
         result = ask(analyse(section.question)) if section.question else ask(query, votes=votes)
         if request.change is not None and section.kind in MEMORY_KINDS:
             from satchel.search.change_impact import with_past

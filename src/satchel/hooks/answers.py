@@ -206,6 +206,12 @@ def below(root: Path, path: Path) -> str | None:
 
 BRIEF = "brief"
 
+BRIEF_TOKENS = 300
+"""Most tokens of the brief beside the checkpoint and the active experience: every session pays for it."""
+
+WORK_SHARE = 0.5
+"""Largest share of it for what is remembered about the files that were worked on lately."""
+
 CHECKPOINT_CHARACTERS = 2_400
 """Length limit of the checkpoint, a quarter of the limit of an answer."""
 
@@ -239,8 +245,6 @@ def at_start(hook: EventContext) -> Answer:
         hook.refresh()
         notice = "satchel is indexing this folder; prompts get context as soon as it is done" if is_new else ""
     before = checkpoint(hook) if start == Start.COMPACT else ""
-    # Tokens of the brief at the start of a session, which pays for them needed or not: as many as `satchel brief`
-    # has.
     return hook.packed(lambda tokens: _brief(hook, before, tokens, notice), 1_000)
 
 
@@ -295,21 +299,26 @@ def active_experience(hook: EventContext) -> str:
 def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
     active = active_experience(hook)
     count = counter(hook.settings.budget_tokenizer).count
-    rest = max(tokens - count(before) - count(active), 1)
-    request = hook.engine.brief_request(**hook.options(max_tokens=rest))
+    rest = max(min(tokens - count(before) - count(active), BRIEF_TOKENS), 1)
+    room = max(int(rest * WORK_SHARE), 1)
+    lessons, deliver_lessons = hook.engine.lessons.told(None, **hook.options(max_tokens=room))
+    told = [item.id for item in lessons.items]
+    options = hook.options(max_tokens=max(rest - lessons.usage.used, 1), exclude=told)
+    request = hook.engine.brief_request(**options)
     context = hook.engine.answers.unrecorded(request)
     brief = context.text if context.items else ""
-    text = "\n\n".join(filter(None, (before, active, brief)))
+    text = "\n\n".join(filter(None, (before, active, lessons.text, brief)))
     to_review = hook.engine.memory.review.notice()
     if not text:
         return nothing("nothing is remembered here yet", notice or to_review)
-    contexts = (context,) if brief else ()
+    contexts = tuple(one for one in (lessons, context) if one.items)
+    items = sum(len(one.items) for one in contexts)
     parts = ("what was before" if before else "", "the active experience" if active else "",
-             counted(len(context.items)) if brief else "", to_review)  # fmt: skip
+             counted(items) if items else "", to_review)  # fmt: skip
     shown = ", ".join(filter(None, parts))
     notice = notice or f"satchel: {shown} (satchel hook log shows them)"
     deliver = partial(hook.engine.answers.deliver, request, context)
-    return Answer(telemetry.INJECTED, shown, text, notice, count(text), contexts, (deliver,))
+    return Answer(telemetry.INJECTED, shown, text, notice, count(text), contexts, (deliver_lessons, deliver))
 
 
 def before_compaction(hook: EventContext) -> Answer:

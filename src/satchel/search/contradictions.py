@@ -21,7 +21,7 @@ from satchel.vocabulary import MemoryCategory
 
 _WORD = pattern(r"https?://\S+|[\w#]+(?:[.:/+@#-]+\w+)*[#+]*")
 _CONTRACTED = (("don't", "do not"), ("doesn't", "does not"), ("mustn't", "must not"), ("can't", "can not"))
-_CLAUSE = pattern(r"[,;]\s|\.\s|\s[-–—]\s|\s\(")
+_CLAUSE = pattern(r"[,;]\s|\.\s|\s[-\u2013\u2014]\s|\s\(")
 _SENTENCE_START = pattern(r"(?:^|[.!?:]\s+)(\w+)")
 _DESCRIBES = pattern(r"\w{2,}(?:ed|ing|ive|able|ible|ful|less|ous|ent|ant|ical|en)$")
 _CODED = pattern(r"\d|_|\w[./@-]\w|[a-z][A-Z]|[A-Z]{2}")
@@ -62,22 +62,26 @@ def contradicts(older: str, newer: str) -> bool:
         return False
     if first.is_denied != second.is_denied and _says_the_same(first, second):
         return True
-    if first.is_denied or second.adds:
+    if first.is_denied or (second.adds and not first.adds):
         return False
+    if first.stems == second.stems:  # the value may be behind the first clause
+        whole = [_statement(text, weights.STATEMENT_WORDS, whole=True) for text in (older, newer)]
+        first, second = whole[0] or first, whole[1] or second
     return _tells_of_change(first, second) or (not second.is_denied and _has_other_value(first, second))
 
 
 @lru_cache(1_000)
-def _statement(text: str, most_words: int) -> _Statement | None:
-    """Return a statement, None if it has no words or too many to be compared."""
-    folded = text.replace("’", "'")
+def _statement(text: str, most_words: int, *, whole: bool = False) -> _Statement | None:
+    """Return a statement, or all clauses of it, None if it has no words or too many to be compared."""
+    folded = text.replace("\u2019", "'")
     for short, full in _CONTRACTED:
         folded = re.sub(short, full, folded, flags=re.IGNORECASE)
     every = _WORD.findall(folded)
     if not every or len(every) > most_words:
         return None
     known = _known()
-    written = [word.strip(".") for word in _WORD.findall(_CLAUSE.split(folded.strip(), maxsplit=1)[0])]
+    clause = folded if whole else _CLAUSE.split(folded.strip(), maxsplit=1)[0]
+    written = [word.strip(".") for word in _WORD.findall(clause)]
     lower = [word.lower() for word in written]
     end = next((n for n, word in enumerate(lower) if n and word in known["since"]), len(lower))
     end = len(lower) if end < len(lower) and lower[end] == "as" and lower[end + 1 : end + 2] != ["of"] else end
@@ -190,7 +194,7 @@ def _is_exchanged(subject: Sequence[str], before: Sequence[str], old: Sequence[s
         return False
     if any(map(_is_number, (*old, *new))):
         return _is_same_quantity(old, new)
-    if len(old) == len(new) == 1 and _are_alternatives(old[0], new[0]):
+    if any(_are_alternatives(one, other) for one in old for other in new):
         return known["many"].isdisjoint(before)
     if any(map(_describes, (*old, *new))):
         return False
@@ -252,7 +256,7 @@ def differs_in_fact(one: str, other: str) -> bool:
     """Return whether two texts differ in a name, a number, a verb or a negation, so that neither repeats the other."""
     known = _known()
     told, said = (
-        {word: _stem(word.strip(".")) for word in _WORD.findall(text.replace("’s", "").replace("'s", ""))}
+        {word: _stem(word.strip(".")) for word in _WORD.findall(re.sub("[\u2019']s\\b", "", text))}
         for text in (one, other)
     )
     only = [word for word, mark in told.items() if mark not in said.values()]

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import lazy_numpy as np
 from satchel.intent import Intent, intent_of
@@ -22,8 +22,11 @@ from satchel.search.query import TELLING_FORMS, Query, QueryTerm
 from satchel.search.strength import title_of
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
-from satchel.text import stem, word_lists
+from satchel.text import EXACT_MARK, stem, word_lists
 from satchel.types import Kind, Signal
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 BEARS, FILE, WORK = "bears", "file named", "kind of work"
 """Names of signals: how much a record bears on a request, on one scale for all kinds, and two kinds of evidence."""
@@ -78,16 +81,18 @@ def bearing(
     matched: FloatArray,
     meaning: FloatArray | None,
     paths: Sequence[str],
+    intent: Intent | None = None,
 ) -> Bearing:
     """Return how much each chunk of a kind bears on a request.
 
     `scores` are those of its words, `matched` is how well each chunk answers it, by words or by meaning, and `meaning`
-    its similarity above the mean; both 0 to 1. `paths` are the files that the request leads to, best first.
+    its similarity above the mean; both 0 to 1. `paths` are the files that the request leads to, best first. Without an
+    `intent` the wording tells it.
     """
     lexicon = store.lexicon(kind)
     shares = scores.chunk_matched
     by_words = shares if meaning is None else (1 - weights.LESSON_MEANING) * shares + weights.LESSON_MEANING * meaning
-    intent = intent_of(title_of(query))
+    intent = intent or intent_of(title_of(query))
     file: FloatArray | None = None
     work: FloatArray | None = None
     if intent is Intent.CHANGES:
@@ -98,6 +103,12 @@ def bearing(
             floor = max(floor, BESIDE_EVERY_WORD * float(total[lexicon.live_chunk].max()))
         bears = total >= floor
         bar = f"evidence of {floor:.2g}"
+    elif intent is Intent.FAILS:  # words of every log are no evidence
+        file, (count, rarity) = _naming(store, lexicon, paths), _words_of(query, scores.chunk_occurrences, lexicon)
+        total = by_words + weights.LESSON_FILE * file
+        # A name such as `TypeError` is two words by itself, so it takes one more.
+        bears = (file > 0) | _named(lexicon, query) | ((rarity >= weights.LESSON_RARITY) & (count > LEAST_WORDS))
+        bar = "a file or a name of the failure, or rare words of it"
     else:
         names_code = bool(query.paths) or any(mention.form in TELLING_FORMS for mention in query.symbols)
         count, rarity = _words_of(query, scores.chunk_occurrences, lexicon)
@@ -109,6 +120,16 @@ def bearing(
         total = np.maximum(by_words, matched)
     live = np.where(lexicon.live_chunk, total, 0.0)
     return Bearing(np.where(bears, live, 0.0), np.where(bears, 0.0, live), file, work, bar)
+
+
+def _named(lexicon: Lexicon, query: Query) -> npt.NDArray[np.bool_]:
+    """Return which chunks have a name of a request as it is written, such as `RetryError`."""
+    written = [mention.text.lower() for mention in query.symbols if mention.form in TELLING_FORMS]
+    terms = [QueryTerm(f"{EXACT_MARK}{name}", 1.0, 0.0) for name in dict.fromkeys(written)]
+    named = np.zeros(len(lexicon.live_chunk), dtype=bool)
+    for _, chunks in bm25.holders(lexicon, terms) if terms else ():
+        named[chunks] = True
+    return named
 
 
 def _words_of(query: Query, found: bm25.Occurrences, lexicon: Lexicon) -> tuple[FloatArray, FloatArray]:

@@ -24,6 +24,7 @@ from functools import partial
 from typing import NamedTuple
 
 from satchel import lazy_numpy as np
+from satchel.intent import Intent
 from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray, Occurrences
 from satchel.search.chunks import chunk_of, identity_of, stored_rows
@@ -128,10 +129,12 @@ def search_records(
     likeness: Likeness | None = None,
     silent: AbstractSet[SearchStrategy] = frozenset(),
     led_to: Sequence[str] | None = None,
+    intent: Intent | None = None,
 ) -> SearchResult:
     """Rank the records of one kind; at most `candidates` of those that the filters admit, each once.
 
-    With `led_to`, the files that the question leads to, only the lessons that bear on it are found (`lessons.py`).
+    With `led_to`, the files that the question leads to, only the lessons that bear on it are found (`lessons.py`);
+    after a failure, which is an `intent`, in the order of a search.
 
     Recency is relative to `now` (seconds since the epoch, 0 for unknown). A record matches by the share
     of the question's idf mass or, if that is larger, by its vector; relevance follows from that and from its place.
@@ -160,11 +163,14 @@ def search_records(
             vectors = around.joined(vectors)[around.order.place] * around.worth
         ranked, weight = _joined(kind, words, scores.chunk_matched, vectors)
         signals = [_Column("words", words, 1 - weight), _Column("vectors", similar.cosine, weight)]
-    found = None
-    if led_to is not None:
-        found = bearing(store, kind, query, scores, matched, None if likeness is None else vectors, led_to)
+    meaning, found = None if likeness is None else vectors, None
+    if led_to is not None and intent is Intent.FAILS:
+        bears = bearing(store, kind, query, scores, matched, meaning, led_to, intent).total > 0
+        ranked, matched = np.where(bears, ranked, 0.0), np.where(bears, matched, 0.0)
+    elif led_to is not None:
+        found = bearing(store, kind, query, scores, matched, meaning, led_to, intent)
         ranked, matched = found.total, np.minimum(found.total, 1.0)
-        signals = _evidence(found, scores.chunk_matched, None if likeness is None else vectors)
+        signals = _evidence(found, scores.chunk_matched, meaning)
     is_theme = query.is_broad and kind in LESSON_KINDS
     if is_theme:
         ranked, matched = _of_theme(store, kind, query, _share(ranked), matched)
@@ -181,8 +187,13 @@ def search_records(
     rated = tuple([hit._replace(relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
     rated = _ordered(store, kind, query, rated, is_theme=is_theme)
     result = SearchResult(rated, covered, lexicon.chunk_count, strength, strength)
-    if found is None:
-        return result
+    return result if found is None else _with_others(result, store, ranking, found, filters, now)
+
+
+def _with_others(
+    result: SearchResult, store: Store, ranking: _Ranking, found: Bearing, filters: Filters, now: float
+) -> SearchResult:
+    """Return the result with the best of the records that do not bear on the request, and what they would need."""
     lower = np.where(found.below > 0, found.below, -np.inf)
     below = _hits(store, ranking._replace(ranked=lower, matched=found.below), BELOW_BAR, filters, now)
     return result._replace(below=tuple(below), bar=found.bar)
