@@ -263,6 +263,14 @@ class Searched:
         first, *others = [findings.missing_words(bench) for bench, findings in self.found]
         return tuple(word for word in first if all(word in missing for missing in others))
 
+    def nowhere(self, words: Sequence[str]) -> tuple[str, ...]:
+        """Return those of these missing words that the kinds which were not searched do not have either."""
+        for bench, findings in self.found if words else ():
+            kinds = (kind for kind in bench.kinds() if kind is not Kind.COMMIT)
+            absent = absent_words(findings.query, (bench.store_of(kind).lexicon(kind) for kind in kinds))
+            words = tuple(word for word in words if word in absent)
+        return tuple(words)
+
     @property
     def with_vectors(self) -> bool:
         """Whether any section was compared by vectors."""
