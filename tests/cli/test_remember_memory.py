@@ -259,6 +259,15 @@ def test_a_newer_memory_comes_before_what_it_contradicts_and_both_doors_say_why(
     assert [row.get("newer") for row in found] == [None, newer]
 
 
+def test_supersede_says_when_it_replaces_nothing_and_an_end_before_the_beginning_is_a_date(satchel: Satchel) -> None:
+    satchel("remember", "Deploys need Ann's approval")
+    beside = satchel("remember", "Deploys need Ben's approval", "--supersede")
+    assert "nothing was replaced" in beside.err
+    assert "says nearly the same" not in beside.err
+    refused = satchel("remember", "The sale is on", "--until", "2025-12-31")
+    assert "until 2025-12-31T00:00:00" in refused.err
+
+
 def test_of_memories_that_match_equally_the_newest_is_first(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["Ada reviews the release", "Zoe reviews the release"]
     for months, text in zip((8, 2), texts, strict=True):
