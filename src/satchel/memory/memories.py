@@ -12,7 +12,7 @@ from satchel.memory import weights
 from satchel.memory.model import ExchangeRecord, FoundMemory, Memory, Remark, Remembered
 from satchel.memory.records import Records, checked_limit, discard, document_of, empty_old, records_in
 from satchel.memory.scope import EVERYWHERE, Notebook
-from satchel.search.contradictions import contradicts, differs_in_fact, is_binding
+from satchel.search.contradictions import contradicts, differs_in_fact, outranks
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
@@ -245,7 +245,7 @@ class Memories(Records[Memory]):
         opposed = (
             f"newer: {one.id} differs (if it replaces this one, supersede it)"
             for one in newer
-            if contradicts(said, one.content) and not outranks(memory, one)
+            if contradicts(said, one.content) and not outranks(memory.category, said, one.category)
         )
         same = (one for one in newer if _repeats(one.content, said, similarity(marks, shingles(one.content))))
         return [*opposed][:1] or [f"the newer {one.id} says nearly the same" for one in same][:1]
@@ -380,11 +380,6 @@ def _similar(near: Iterable[Memory], content: str) -> tuple[FoundMemory, ...]:
 def _repeats(text: str, other: str, score: float) -> bool:
     """Return whether two texts say nearly the same: no name, number, verb or negation is in one of them alone."""
     return score >= weights.SAME_PROSE and not differs_in_fact(text, other)
-
-
-def outranks(older: Memory, newer: Memory) -> bool:
-    """Return whether an older memory stays first: a decision or a prohibition beside a plain later fact."""
-    return is_binding(older.category, older.content) and newer.category != MemoryCategory.DECISION
 
 
 def _contradicted(near: Iterable[Memory], content: str) -> tuple[Memory, ...]:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from satchel import vocabulary
-from satchel.answer.bearing import evidence_of
 from satchel.answer.truncation import strategy_names
 from satchel.errors import UsageError
 from satchel.operations import json
@@ -19,7 +18,6 @@ from satchel.operations.operation import Answered, Operation, OperationCall, Par
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.search.filters import SearchStrategy
-from satchel.search.lessons import is_lesson
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, SEARCHED_TYPES, Context, Data, Format, Json, View, type_name
 
@@ -418,6 +416,9 @@ SITUATION_CONTEXT = Operation(
 
 def lesson_lines(context: Context) -> list[str]:
     """Return which records came unasked and which of the others came near, each with the evidence that it bears."""
+    from satchel.answer.bearing import evidence_of  # here, because few ask why
+    from satchel.search.lessons import is_lesson
+
     shown = [(item.id, item.title, evidence_of(item.signals)) for item in context.items if is_lesson(item.signals)]
     lines = [f"  {identity} came: {_evidence(evidence)}; {clean_field(title)}" for identity, title, evidence in shown]
     return lines + [

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from satchel import vocabulary
 from satchel.codec import many
 from satchel.errors import UsageError
-from satchel.memory.memories import outranks
 from satchel.operations import json, records
 from satchel.operations.operation import Answered, Hints, Operation, OperationCall, Parameter, Shape, Spelling, text
 from satchel.types import Data, Kind
@@ -107,9 +106,13 @@ def _stored(call: OperationCall) -> Answered:
 
 def _opposed(call: OperationCall, memory: Memory, older: Sequence[Memory]) -> list[str]:
     """Return a note for each older memory that a new one contradicts, with how to link the two."""
+    from satchel.search.contradictions import outranks  # here, because operations are described without the engine
+
     notes = []
     for one in (other for other in older if other.id != memory.id):
-        verb, rank = ("is against", _STAYS) if outranks(one, memory) else ("differs from", "")
+        verb, rank = (
+            ("is against", _STAYS) if outranks(one.category, one.content, memory.category) else ("differs from", "")
+        )
         said = f"{one.category}, {json.minute(one.begins)}: {json.line(one.content)}"
         link = call.caller.spelling.supersede.format(old=one.id, new=memory.id)
         notes.append(f"it {verb} {one.id} ({said}){rank}: if it replaces that, {link}")

@@ -274,6 +274,11 @@ def is_binding(category: object, text: str) -> bool:
     return statement is not None and statement.is_denied
 
 
+def outranks(category: object, text: str, newer_category: object) -> bool:
+    """Return whether an older memory stays before a newer one that contradicts it: only a decision lifts a binding one."""
+    return newer_category != MemoryCategory.DECISION and is_binding(category, text)
+
+
 def newest_first(hits: Sequence[Hit], text_of: Callable[[int], str]) -> tuple[Hit, ...]:
     """Return hits with each newer statement before what it contradicts, the older ones with it as their `newer`.
 
@@ -290,10 +295,7 @@ def newest_first(hits: Sequence[Hit], text_of: Callable[[int], str]) -> tuple[Hi
         if not newer:
             continue
         last = max(newer, key=lambda one: (one.chunk.created, one.chunk.id))
-        is_kept = is_binding(older.chunk.fields.get("category"), told) and (
-            last.chunk.fields.get("category") != MemoryCategory.DECISION
-        )
-        if is_kept:
+        if outranks(older.chunk.fields.get("category"), told, last.chunk.fields.get("category")):
             first, second = _at(order, older), _marked(_at(order, last), against=older)
         else:
             first, second = _at(order, last), _marked(_at(order, older), newer=last)
