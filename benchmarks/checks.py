@@ -30,7 +30,7 @@ REST = ("test-thorough", "test-server", "check-adapters")
 def timed(target: str) -> dict[str, Any]:
     """Run a target; its output is shown. Raises CalledProcessError if it fails."""
     with tempfile.TemporaryDirectory() as folder:
-        seconds = Path(folder) / "seconds.json"
+        seconds = Path(folder) / "seconds.jsonl"
         before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         subprocess.run(["make", target], cwd=ROOT, check=True, env={**os.environ, "SATCHEL_SECONDS": str(seconds)})
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -39,7 +39,8 @@ def timed(target: str) -> dict[str, Any]:
             "processor": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
             "load": round(os.getloadavg()[0], 1),
         }
-        return row | (json.loads(seconds.read_text(encoding="utf-8")) if seconds.exists() else {})
+        lines = seconds.read_text(encoding="utf-8").splitlines() if seconds.exists() else []
+        return row | ({"runs": [json.loads(line) for line in lines]} if lines else {})
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Seconds of the tests by room: printed at the end of a run, and written to the file that SATCHEL_SECONDS names.
+"""Seconds of the tests by room: printed at the end of a run, and added as a line to the file SATCHEL_SECONDS names.
 
 Wall time says how long somebody waits; processor time, with that of ended child processes, changes little on a busy
 machine.
@@ -74,4 +74,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             f"{room:<24} {row['tests']:>5} tests {row['wall']:>8.1f} s wall {row['processor']:>8.1f} s processor"
         )
     if target := os.environ.get("SATCHEL_SECONDS"):
-        Path(target).write_text(json.dumps(seconds, indent=1) + "\n", encoding="utf-8")
+        with Path(target).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(seconds) + "\n")

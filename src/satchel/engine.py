@@ -147,7 +147,7 @@ class Satchel:
         """Answers to requests, `search`, and the change that is under way."""
         from satchel.answer.service import AnswerService
 
-        return AnswerService(self.opened, self.receipts)
+        return AnswerService(self.opened, self.receipts, lambda task, now: self.guidance.guides_for(task, now))
 
     @cached_property
     def receipts(self) -> ReceiptService:
@@ -323,7 +323,9 @@ class Satchel:
         """
         request = self.request(question, **options)
         updated = partial(self.refresh, progress=progress, should_stop=should_stop, workspaces=request.workspaces)
-        return self.answer(request, updated() if refresh else ())
+        if not refresh:
+            return self.answer(request)
+        return self.answers.answer(request, updated(), catch_up=partial(self.opened.catch_up, should_stop))
 
     def request(self, question: str, **options: Unpack[QuestionOptions]) -> AssembleRequest:
         """Return a checked request of settings and options of `assemble`; with a `change` the question may be empty."""

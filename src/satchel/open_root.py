@@ -23,7 +23,7 @@ from satchel.store.sqlite import SqliteStore
 from satchel.system.git import find_repository
 from satchel.system.locations import Places, Registry, Workspace, WorkspaceType, locate
 from satchel.text import ANALYSIS_VERSION
-from satchel.types import Failure, Kind, ShouldStop, never
+from satchel.types import UNFINISHED, Failure, Kind, ShouldStop, never
 from satchel.vocabulary import MEMORY_KINDS
 
 if TYPE_CHECKING:
@@ -39,6 +39,15 @@ if TYPE_CHECKING:
 
 REFRESH_PAUSE_SECONDS = 2.0
 """Least time between two scans of the tree by one process; every shown file is still compared with the index."""
+
+UPDATE_WAIT_SECONDS = 1.0
+"""Longest wait of a question for another process that writes the index: a small update takes less."""
+
+FIRST_WAIT_SECONDS = 5.0
+"""The same where the other process makes the first index, before which there is nothing of the files to answer from."""
+
+BEFORE = "the answer comes from the index as it was before"
+"""What the note of an index that could not be brought up to date means for the answer."""
 
 Answer = TypeVar("Answer")
 
@@ -81,7 +90,7 @@ class OpenRoot:
         self._memory_store: DatabaseStore | None = None
         self._executor: Threads | None = None
         self._executor_guard = threading.Lock()
-        self._refreshed = -REFRESH_PAUSE_SECONDS
+        self._refreshed, self._is_spared = -REFRESH_PAUSE_SECONDS, False
         self._refreshing = threading.Lock()
         self._notes: tuple[Failure, ...] = ()
         self._siblings: dict[Workspace, OpenRoot] = {}
@@ -299,7 +308,7 @@ class OpenRoot:
         from satchel.index.run import Quiet
 
         root, options, watcher = self.places.root, self.build_options(), progress or Quiet()
-        if self.store.revision == "0" and self.places.repository and isinstance(self.store, SqliteStore):
+        if not self.store.is_published and self.places.repository and isinstance(self.store, SqliteStore):
             report = build_from_sibling(self.store, root, options, watcher, should_stop, self._index.published)
             if report is not None:
                 return report
@@ -335,8 +344,24 @@ class OpenRoot:
             notes = self._refresh(progress, should_stop, files_first) if is_ours else self._notes
             return [*self.loaded.hiding, *notes]
 
+    def catch_up(self, should_stop: ShouldStop = never, workspaces: Sequence[str] = ()) -> bool:
+        """Compare the tree, or those of `workspaces`, if the last refresh was too soon; return whether it changed.
+
+        For questions that find nothing: what they ask for may be in a file that is new.
+        """
+        roots = [*self.siblings(workspaces).values()] or [self]
+        changed = [root._catch_up(should_stop) for root in roots if root._is_spared]  # each of them
+        return any(changed)
+
+    def _catch_up(self, should_stop: ShouldStop) -> bool:
+        before = self.store.revision
+        self.refresh(should_stop=should_stop, at_once=True)
+        return self.store.revision != before
+
     def _refresh(self, progress: Progress | None, should_stop: ShouldStop, files_first: bool) -> list[Failure]:
-        if time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS and not self.lines.take_mismatches():
+        soon = time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS
+        self._is_spared = soon and not self.lines.take_mismatches()
+        if self._is_spared:
             return list(self._notes)
         try:
             found = self._look(should_stop, files_first)
@@ -349,20 +374,32 @@ class OpenRoot:
                 os.utime(self.places.index / LOCK_NAME)  # the time of the last check
             self.vectors.fill_from_table(should_stop, self.store)
             return list(self._notes)
-        # Seconds that a question waits for another process that writes the index: a small update takes less, and the
-        # answer from the index of before has a note.
-        wait = 1.0 if is_published else None
+        from satchel.system.state_files import holder
+
+        if not is_published and progress is not None and holder(self.places.index / LOCK_NAME):
+            progress.phase("waiting for the process that makes the index", 0)
+        wait = min(UPDATE_WAIT_SECONDS if is_published else FIRST_WAIT_SECONDS, self.settings.index_lock_wait_s)
         try:
             report = self.index(progress=progress, should_stop=should_stop, wait_seconds=wait, seen=seen)
-        except (LockedError, StoreError, OSError) as error:
+        except LockedError:
+            if self.store.damage:
+                raise
+            return [self._unfinished()]
+        except (StoreError, OSError) as error:
             if not is_published or self.store.damage:
                 raise
-            return [Failure("index", self._why_unwritten(error), "the answer comes from the index as it was before")]
+            return [Failure("index", self._why_unwritten(error), BEFORE)]
         return list(report.notes)
 
+    def _unfinished(self) -> Failure:
+        """Return the note of an answer from what there is while another process writes: the same bytes for all."""
+        with self.store.snapshot() as state:
+            if state.is_published:
+                return Failure(UNFINISHED, "another process is bringing the index up to date", BEFORE)
+        hint = "no file is in this answer: ask again in a few seconds"
+        return Failure(UNFINISHED, "another process is making the first index here", hint)
+
     def _why_unwritten(self, error: Exception) -> str:
-        if isinstance(error, LockedError):
-            return "another process is bringing the index up to date"  # the same bytes whoever it is
         if isinstance(error, ReadOnlyStoreError | UnreachableStoreError):
             return str(error)
         return self.store.obstacle or "writing failed"
@@ -376,7 +413,7 @@ class OpenRoot:
         try:
             self.store.settle()
             with self.store.snapshot() as state:
-                is_new = state.revision == "0"
+                is_new = not state.is_published
                 if is_new and (root.is_file() or not files_first):
                     return False, False, None
                 if root.is_file():

@@ -110,9 +110,23 @@ def test_while_another_process_writes_the_answer_comes_from_what_was_published_a
     assert [answer.code for answer in answers] == [3, 3]
     assert answers[0].out == answers[1].out
     assert "def function_7" in answers[0].out
-    assert "Incomplete: index: another process is bringing the index up to date" in answers[0].out
+    assert "Unfinished index: another process is bringing the index up to date" in answers[0].out.splitlines()[2]
     for told in (str(os.getpid()), platform.node(), str(satchel.home), str(satchel.root)):
         assert told not in answers[0].out
+
+
+def test_while_the_first_index_is_made_the_answer_is_what_is_remembered_and_says_first_that_no_file_is_in_it(
+    satchel: Satchel,
+) -> None:
+    assert satchel("remember", "function_7 keeps its name: clients call it").code == 0
+    with another_run(satchel):
+        asked, nothing = (finish(satchel.start(*rest)) for rest in (QUESTION, ("context", "who refunds an order")))
+    assert (asked.code, nothing.code) == (0, 0)
+    assert asked.out.splitlines()[2].startswith("Unfinished index: another process is making the first index here (no")
+    assert "clients call it" in asked.out
+    assert asked.out.endswith("tokens; the index is not finished*")
+    assert "brought the index up to date" not in asked.err
+    assert "another process is at it: ask again soon" in nothing.err
 
 
 def test_a_question_waits_for_a_short_update_of_another_process(repository: TinyRepository, satchel: Satchel) -> None:
@@ -123,12 +137,9 @@ def test_a_question_waits_for_a_short_update_of_another_process(repository: Tiny
     assert "return 'changed'" in answers[0].out
 
 
-@pytest.mark.parametrize("arguments", [("index",), ("context", "where is function_7")])
-def test_where_nothing_was_published_the_wait_ends_with_the_name_of_the_holder(
-    satchel: Satchel, arguments: tuple[str, ...]
-) -> None:
+def test_the_wait_of_an_index_run_ends_with_the_name_of_the_holder(satchel: Satchel) -> None:
     with another_run(satchel):
-        ran = satchel(*arguments, SATCHEL_INDEX_LOCK_WAIT_S="0.1")
+        ran = satchel("index", SATCHEL_INDEX_LOCK_WAIT_S="0.1")
     assert (ran.code, ran.out) == (11, "")
     assert len(ran.err.splitlines()) == 1
     assert f"built by process {os.getpid()} on " in ran.err
@@ -136,7 +147,7 @@ def test_where_nothing_was_published_the_wait_ends_with_the_name_of_the_holder(
 
 def test_a_question_waits_for_the_first_index_of_another_process(satchel: Satchel) -> None:
     with another_run(satchel):
-        asking = satchel.start("context", "where is function_7", SATCHEL_INDEX_LOCK_WAIT_S="600")
+        asking = satchel.start("context", "where is function_7")
         assert asking.poll() is None
     ran = finish(asking)
     assert ran.code == 0

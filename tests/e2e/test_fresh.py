@@ -13,6 +13,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.errors import UsageError
+from satchel.operations.registry import OPERATIONS
 from satchel.system import files
 from satchel.testing import TinyRepository
 from satchel.types import Context, ContextItem, Format, Freshness
@@ -279,6 +280,24 @@ def test_a_mismatch_brings_the_index_up_to_date_without_a_pause(
     text = satchel.assemble("pause_between attempts", types=["code"]).text
     assert "def pause_between" in text
     assert not any(word in text for word in ("stale", "changed"))
+
+
+@pytest.mark.parametrize("way", ["assemble", "operation", "search"])
+def test_before_something_is_not_found_the_tree_is_compared_without_a_pause(
+    way: str, satchel: Satchel, repository: TinyRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("satchel.open_root.REFRESH_PAUSE_SECONDS", 3_600.0)
+    assert satchel.refresh() == []
+    repository.write({"shop/tare.py": "def weigh_parcel(parcel):\n    return parcel.tare\n"})
+    ways: dict[str, Callable[..., str]] = {
+        "assemble": lambda **refresh: satchel.assemble("weigh_parcel", **refresh).text,
+        "operation": lambda **refresh: (
+            OPERATIONS["context_query"].run(satchel, {"question": "weigh_parcel", **refresh}).text
+        ),
+        "search": lambda **refresh: str(satchel.search("weigh_parcel", **refresh)),
+    }
+    assert "tare.py" not in ways[way](refresh=False)
+    assert "tare.py" in ways[way](refresh=True)
 
 
 def test_a_section_of_a_guide_is_found_again(satchel: Satchel, repository: TinyRepository) -> None:

@@ -23,7 +23,6 @@ from satchel.search.impact_wording import is_wording, names_asked_for, speaks_of
         ("what do I have to touch when the number of threads changes", []),
         ("which value is used for the timeout of a run", []),
         ("which encoding is used by the Response when none is given", []),
-        ("what happens in the Client when a proxy is used", []),
     ],
 )
 def test_the_names_that_a_question_is_about(question: str, names: list[str]) -> None:
@@ -34,6 +33,22 @@ def test_the_names_that_a_question_is_about(question: str, names: list[str]) -> 
 def test_questions_about_something_else_and_reports_do_not_speak_of_an_impact() -> None:
     assert not speaks_of_impact("retry with backoff")
     assert not speaks_of_impact("what breaks if I rename send?" + " It is slow." * 40)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_impact"),
+    [
+        ("what happens in the Client when a proxy is used", False),
+        ("where is before_send called, and what happens if it returns a value", False),
+        ("what happens when Client.send calls Client.retry", False),
+        ("who calls send and why does it retry", False),
+        ("what happens if I rename Client.send", True),
+        ("what breaks if I rename send and how do I test it", True),
+        ("who calls Client.send and Client.retry", True),
+    ],
+)
+def test_what_code_does_is_not_asked_by_a_list_of_its_uses(question: str, *, is_impact: bool) -> None:
+    assert speaks_of_impact(question) is is_impact
 
 
 @pytest.mark.parametrize(

@@ -149,10 +149,6 @@ class _Search(Protocol):
     def __call__(self, section: PlannedSection, led_to: Sequence[str] | None = None) -> SearchResult: ...
 
 
-NOT_SEARCHED = "contexts and instruction files answer a situation, not a question: use `satchel situation --task ...`"
-"""The reason why the type `contexts` is refused: which of them apply does not depend on the words of a question."""
-
-
 class Findings(NamedTuple):
     """The results of the search for a question. `embedder_failures` are those of turning it into a vector."""
 
@@ -296,15 +292,9 @@ class Searched:
 def search(
     request: AssembleRequest, bench: Workbench, *, with_impact: bool = True, files: Sequence[str] = ()
 ) -> Searched:
-    """Search all workspaces of a bench for all sections of the plan of a request; options as in `search_plan`.
-
-    Raises UsageError for the type `contexts`.
-    """
-    if Kind.CONTEXT in request.kinds:
-        raise UsageError(NOT_SEARCHED, "types")
-    return Searched(
-        tuple((one, search_plan(request, one, with_impact=with_impact, files=files)) for one in bench.every)
-    )
+    """Search all workspaces of a bench for all sections of the plan of a request; options as in `search_plan`."""
+    searched = partial(search_plan, request, with_impact=with_impact, files=files)
+    return Searched(tuple((one, searched(bench=one)) for one in bench.every))
 
 
 def search_plan(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.answer import weights
 from satchel.answer.bearing import in_order, lesson_tokens
+from satchel.answer.copies import listed
 from satchel.answer.lessons import lessons_context
 from satchel.answer.omissions import with_best_lines
 from satchel.answer.pipeline import assemble
@@ -24,7 +25,7 @@ from satchel.answer.request import (
     make_request,
     parse_kinds,
 )
-from satchel.answer.search import NOT_SEARCHED, Workbench, admitted, kind_search, search, with_guesses
+from satchel.answer.search import Workbench, admitted, kind_search, search, with_guesses
 from satchel.errors import UsageError
 from satchel.open_root import OpenRoot, State, attempts, bench_of
 from satchel.receipts.service import ReceiptService, handles_of, with_account
@@ -41,6 +42,7 @@ from satchel.vocabulary import Moment, checked_text, workspace_names
 
 if TYPE_CHECKING:
     from satchel.answer.pattern import Matches
+    from satchel.answer.situation import MakeGuides
     from satchel.answer.user_models import UserModels
     from satchel.receipts.session import Account
     from satchel.sources.change import Change
@@ -61,6 +63,11 @@ HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
 ONE_TREE = "a change is one of a single work tree: name one workspace, or leave out diff and staged"
 
 
+def _is_unsure(context: Context) -> bool:
+    """Return whether an answer says that something is not found, or that it is weak."""
+    return not context.items or bool(context.meta.get("weak") or context.meta.get("missing_terms"))
+
+
 def check_question(question: object, *, has_pins: bool = False) -> None:
     """Raise UsageError for a question without a word and without pins, and for one that is not a text."""
     if not checked_text("the question", question).strip() and not has_pins:
@@ -77,10 +84,10 @@ class Unasked(NamedTuple):
 
 
 class AnswerService:
-    """Answers of one opened root; `receipts` keeps their handles and sessions."""
+    """Answers of one opened root; `receipts` keeps their handles and sessions, `guides` makes its contexts."""
 
-    def __init__(self, root: OpenRoot, receipts: ReceiptService) -> None:
-        self._root, self._receipts = root, receipts
+    def __init__(self, root: OpenRoot, receipts: ReceiptService, guides: MakeGuides) -> None:
+        self._root, self._receipts, self._guides = root, receipts, guides
 
     def search(
         self,
@@ -109,15 +116,14 @@ class AnswerService:
         """
         check_question(question)
         kinds, conditions, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
-        if Kind.CONTEXT in kinds:
-            raise UsageError(NOT_SEARCHED, "types")
         check_limit(limit)
         guesses, floor = check_names(names), check_score(min_score)
         query = analyse(sanitize.text(question, self._root.settings.redact_allow))
+        moment = check_now(now)
         options = {
             "candidates": max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD),
             "filters": conditions,
-            "now": check_now(now),
+            "now": moment,
             "silent": quiet,
         }
 
@@ -125,22 +131,38 @@ class AnswerService:
             with root.memory_snapshot() as memory:
                 bench = Workbench(store, root.lines, root.key, memory=memory, embedder=root.embedder)
                 available = bench.kinds()
-                searched = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+                named = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+                searched = [kind for kind in named if kind is not Kind.CONTEXT]
                 ask = kind_search(bench, with_guesses(query, guesses, bench), **options)
-                best = admitted(balanced({kind: ask(kind) for kind in searched}), limit, floor)
-                safe = [sanitize.hit(hit, root.settings.redact_allow) for hit in best]
-                return with_best_lines(safe, store, root.lines, frozenset(term.term for term in query.terms))
+                results = balanced({kind: ask(kind) for kind in searched})
+                terms = frozenset(term.term for term in query.terms)
+
+                def best(most: int) -> list[Hit]:
+                    safe = [sanitize.hit(hit, root.settings.redact_allow) for hit in admitted(results, most, floor)]
+                    return with_best_lines(safe, store, root.lines, terms)
+
+                return listed(best, limit, root.lines)
 
         def hits(root: OpenRoot) -> list[Hit]:
             if refresh:
                 root.refresh()
-            return root.read(partial(found, root))
+            hits = root.read(partial(found, root))
+            return root.read(partial(found, root)) if refresh and not hits and root.catch_up() else hits
 
+        guides = self._guide_hits(question, moment, limit) if Kind.CONTEXT in kinds else []
         if not workspace:
-            return strong_first(hits(self._root))
+            return [*strong_first(hits(self._root)), *guides]
         roots = self._root.siblings(workspace_names(workspace)) or {"": self._root}
         every = [in_workspace(hit, f"{name}/" if name else "") for name, root in roots.items() for hit in hits(root)]
-        return strong_first(best_each({hit.chunk.id: hit for hit in every}.values(), limit))
+        return [*strong_first(best_each({hit.chunk.id: hit for hit in every}.values(), limit)), *guides]
+
+    def _guide_hits(self, task: str, now: float, limit: int) -> list[Hit]:
+        """Return the contexts and instruction files of this root that apply to a task, the strongest first."""
+        from satchel.answer.situation import guide_hit
+
+        guides, _ = self._guides(sanitize.text(task, self._root.settings.redact_allow), now)
+        ordered = sorted(guides, key=lambda guide: (not guide.must, -guide.priority))
+        return [guide_hit(guide, place) for place, guide in enumerate(ordered[:limit])]
 
     def search_pattern(self, pattern: str, question: str, options: Mapping[str, Any], where: str = "") -> Matches:
         """As `Satchel.search_pattern`; `options` are those of a request."""
@@ -185,11 +207,18 @@ class AnswerService:
             raise UsageError(ONE_TREE)
         return request
 
-    def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
-        """Return the context for a checked request, from the index as it is. `notes` become failures of the answer."""
+    def answer(
+        self, request: AssembleRequest, notes: Sequence[Failure] = (), *, catch_up: Callable[..., bool] | None = None
+    ) -> Context:
+        """Return the context for a checked request, from the index as it is. `notes` become failures of the answer.
+
+        Where that says that something is not found, or is weak, `catch_up` may bring the index up to date.
+        """
         account = self._receipts.account_of(request)
         with self._receipts.traced(request.limit) as tell:
             context = self._assembled(request, notes, account)
+            if catch_up is not None and _is_unsure(context) and catch_up(workspaces=request.workspaces):
+                context = self._assembled(request, notes, account)
             tell(context)
         return self._receipts.keep(context, account, request.session, handles_of(context), request.workspaces)
 
@@ -218,7 +247,7 @@ class AnswerService:
                 )
                 lessons = lessons_context(asked, noted, in_order(searched.lessons)[:MOST_LESSONS], (), meta)
                 request = replace(request, max_tokens=max(request.max_tokens - lessons.usage.used, 1))
-                context = assemble(request, bench, searched.without_lessons)
+                context = assemble(request, bench, self._guides, searched.without_lessons)
         deliver = partial(self._receipts.keep, lessons, account, request.session, handles_of(lessons))
         return Unasked(lessons, deliver, request, with_account(self._marked(context), account, ()))
 
@@ -241,7 +270,7 @@ class AnswerService:
             notes = (*notes, *unguessed)
         for attempt in attempts(self._root, request.workspaces):
             with attempt as states:
-                context = assemble(request, self._bench(states, notes, account))
+                context = assemble(request, self._bench(states, notes, account), self._guides)
         return self._marked(context)
 
     def _bench(self, states: Sequence[State], notes: Sequence[Failure], account: Account | None) -> Workbench:

@@ -61,6 +61,12 @@ class Invocation:
 class Command(click.Command):
     """A command whose errors name arguments as the command line writes them."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take a text such as `- [ ] fix the login` for an argument: no option has a blank after its dash."""
+        texts = [arg for arg in args if arg.startswith("- ")]
+        others = [arg for arg in args if arg not in texts] if texts and "--" not in args else args
+        return super().parse_args(ctx, args if others is args else [*others, "--", *texts])
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Raises UsageError in the spelling of the options."""
         if not gc.isenabled():

@@ -20,7 +20,7 @@ from satchel.cli.options import Invocation
 from satchel.errors import LockedError
 from satchel.operations.operation import Answered, Caller, Operation, Spelling, StoppedError
 from satchel.system.threads import signals_to
-from satchel.types import Failure
+from satchel.types import UNFINISHED, Failure
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -165,9 +165,11 @@ class Terminal(Caller):
             )  # fmt: skip
         seconds = time.monotonic() - started
         if seconds > PATIENCE_SECONDS:
-            done = (
-                "stopped updating the index after" if self.interrupt.requested() else "brought the index up to date in"
-            )
+            done = "brought the index up to date in"
+            if self.interrupt.requested():
+                done = "stopped updating the index after"
+            elif any(note.source == UNFINISHED for note in notes):
+                done = "waited for the index for"
             streams.say(f"{done} {seconds:.1f} s", color=self.color, dim=True)
         self.interrupt.end()
         if self.should_stop():

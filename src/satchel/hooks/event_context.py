@@ -272,7 +272,7 @@ class EventContext:
     def has_index(self) -> bool:
         """True if there is an index to answer from. A first run that is under way has published none yet."""
         has_store = bool(self.settings.store_url) or (self.places.index / INDEX_NAME).exists()
-        return has_store and self.engine.store.revision != "0"
+        return has_store and self.engine.store.is_published
 
     def refresh(self) -> bool:
         """Update the index in another process; returns whether one was started."""

@@ -73,7 +73,7 @@ class TeamStore:
                 if place.is_shared:
                     names = {own: shared or own} if to_server else {shared: own}
                     counts |= {kind.plural: row for kind, row in copy_records(old, new, names).items()}
-                elif old.revision != "0":
+                elif old.is_published:
                     with index_lock(root.places.index / LOCK_NAME, root.settings.index_lock_wait_s, never):
                         new.fill(old.tables())
                     before, after = (store.statistics().documents for store in (old, new))

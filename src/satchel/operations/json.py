@@ -14,7 +14,7 @@ from satchel.operations.operation import Spelling
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.text import asks_nothing
-from satchel.types import Context, Data, Failure, Hit, Json, Location, Omission
+from satchel.types import NO_REVISION, UNFINISHED, Context, Data, Failure, Hit, Json, Location, Omission
 
 if TYPE_CHECKING:
     from satchel.answer.pattern import Matches
@@ -77,6 +77,7 @@ REST = replace(SPANS, is_optional=True).of(lambda owner: owner.rest or None)
 
 PLACE = maybe(Field(record(path=TEXT, start_line=COUNT, end_line=COUNT).schema))
 
+PLACED = record(path=TEXT, start_line=COUNT, end_line=COUNT)
 FAILURE = record(source=TEXT, message=TEXT, hint=TEXT)
 FAILURES = many(FAILURE)
 SIGNALS = many(record(name=TEXT, value=NUMBER, weight=NUMBER))
@@ -113,6 +114,7 @@ HIT = record(
     score=NUMBER, location=PLACE.of(lambda hit: _place(hit.chunk.location, [(s.start, s.end) for s in hit.spans])),
     best_line=maybe(OBJECT).of(lambda hit: hit.best_line and dict(zip(("line", "text"), hit.best_line, strict=True))),
     metadata=OBJECT.of(_hit_metadata), signals=SIGNALS,
+    also_at=replace(many(PLACED), is_optional=True).of(lambda hit: hit.copies or None),
 )  # fmt: skip
 FILE = record(path=TEXT, relevance=NUMBER, parts=many(HIT))
 HITS = record(query=TEXT, files=many(FILE), hits=many(HIT), **_END)
@@ -220,6 +222,9 @@ def other_mark(newer: str, against: str) -> str:
 LINE_CHARACTERS = 100
 """Characters of a line of code in a list."""
 
+NAMED_COPIES = 3
+"""Places of equal definitions that a list names; JSON has all."""
+
 
 class ListedFile(NamedTuple):
     """A file in a list of hits, with its best parts."""
@@ -251,7 +256,11 @@ def _part_line(hit: Hit) -> str:
         if hit.best_line is None
         else f": {hit.best_line[0]} {clean_field(hit.best_line[1].strip(), LINE_CHARACTERS)}"
     )
-    return f"  {location.start_line}-{location.end_line}{title}{text}"
+    copies = [f"{clean_field(place.path)}:{place.start_line}" for place in hit.copies[:NAMED_COPIES]]
+    if len(hit.copies) > NAMED_COPIES:
+        copies.append(f"{len(hit.copies) - NAMED_COPIES} more")
+    also = f" (also in {', '.join(copies)})" if copies else ""
+    return f"  {location.start_line}-{location.end_line}{title}{also}{text}"
 
 
 def _record_line(hit: Hit) -> str:
@@ -288,8 +297,8 @@ def no_answer(context: Context, spelling: Spelling) -> tuple[str, ...]:
         return no_items(context, "nothing of what is included can be shown", spelling)
     if asks_nothing(context.query):
         return ("nothing to look for: the question has only everyday words; name a thing or a behaviour",)
-    if str(context.meta.get("revision")).split("+")[0] == "0" and not context.overflow:
-        return ("nothing is indexed here yet: run `satchel index`",)
+    if not context.overflow and (nothing := _nothing_indexed(context)):
+        return (nothing,)
     nothing = f"nothing here is relevant to the question; {spelling.min_score} shows even weak matches"
     # The short room of a weak answer is what nothing fits into: a larger budget is not the remedy.
     if not context.meta.get("needed_tokens") and (context.meta["weak"] or context.meta["missing_terms"]):
@@ -297,10 +306,19 @@ def no_answer(context: Context, spelling: Spelling) -> tuple[str, ...]:
     return no_items(context, nothing, spelling)
 
 
+def _nothing_indexed(context: Context) -> str:
+    """Return why there is nothing to answer from, empty if anything is indexed."""
+    if str(context.meta.get("revision")).split("+")[0] != NO_REVISION:  # the index, before that of the memory
+        return ""
+    if any(failure.source == UNFINISHED for failure in context.failures):
+        return "nothing is indexed here yet, another process is at it: ask again soon"
+    return "nothing is indexed here yet: run `satchel index`"
+
+
 def no_walk(context: Context) -> str:
     """Return why a walk has no text."""
     if context.meta["reached"]:
         return f"{context.usage.limit:,} tokens are too few even for the frame of an answer: give 500 or more"
-    if str(context.meta["revision"]).split("+")[0] == "0":  # the index, before that of the memory
-        return "nothing is indexed here yet: run `satchel index`"
+    if nothing := _nothing_indexed(context):
+        return nothing
     return "nothing here is about that: try other words, or the id of a node (`satchel search` shows ids)"

@@ -275,7 +275,7 @@ def is_binding(category: object, text: str) -> bool:
 
 
 def outranks(category: object, text: str, newer_category: object) -> bool:
-    """Return whether an older memory stays before a newer one that contradicts it: only a decision lifts a binding one."""
+    """Return whether an older memory stays before one that contradicts it: a decision alone lifts a binding one."""
     return newer_category != MemoryCategory.DECISION and is_binding(category, text)
 
 

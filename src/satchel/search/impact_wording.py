@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from satchel.text import AFTER_NOUNS, STOP_WORDS, is_compound, pattern
 
 _ACTS = r"(?:renam|remov|delet|chang|modif|refactor|mov|deprecat|replac|drop|inlin)(?:e|es|ed|ing|y|ies|ied|ping|ped)?"
+_OF_CHANGE = rf"(?:if|when|before|after|by)\s(?:i|we|you|one|someone)?\s*{_ACTS}"
 _NOUNS = r"(?:function|method|class|type|struct)"
 _RELATIONS = (
     r"(?:callers?|callees?|usages?|uses?|references?|dependents?|implement(?:s|ed|ers|ors|ations?)?|overrid(?:e|es|den)"
@@ -27,7 +28,7 @@ _WORDING = pattern(
         (?:of|to|for)\b
     | \b(?:impact|effects?|consequences?|blast\ radius)\s(?:of|if|on|when)\b
     | \bsafe\sto\b | \bsafely\s{_ACTS}\b
-    | \b(?:if|when|before|after|by)\s(?:i|we|you|one|someone)?\s*{_ACTS}\b
+    | \b{_OF_CHANGE}\b
     | ^\s*(?:i\s(?:want|need|have|plan)\sto|can\si|how\s(?:do|can|should)\s(?:i|we)|let's|please)?\s*
         (?:rename|remove|delete|deprecate|inline|change\sthe\s(?:signature|name|return\stype|arguments?|parameters?)\sof)\b
     """,
@@ -103,11 +104,18 @@ _PLAIN_BETWEEN = (
 """Text before and after a plain word that make it a name: `where is send used`."""
 
 
+_CHANGE = pattern(rf"\b{_OF_CHANGE}\b", re.IGNORECASE)
+_BEHAVIOUR = pattern(r"\bwhat\s(?:happens|does\sit\sdo)\b|\band\s(?:what|why|how|when)\b", re.IGNORECASE)
+"""Wording of a question for what code does, even if it speaks of a call: `who calls send, and what if it fails`."""
+
+
 def speaks_of_impact(text: str) -> bool:
-    """Return whether a question is worded as one about changing or using something."""
+    """Return whether a question is worded as one about changing or using something, and about nothing else."""
     question = text.strip()
     # A longer question, or one of several lines, is a report or a task, even if it names a change.
-    return len(question) <= 400 and "\n" not in question and _is_worded(question)
+    if len(question) > 400 or "\n" in question or not _is_worded(question):
+        return False
+    return _BEHAVIOUR.search(question) is None or _CHANGE.search(question) is not None
 
 
 def _is_worded(text: str) -> bool:

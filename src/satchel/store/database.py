@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.errors import StoreError
 from satchel.store.protocol import Derived, Store
 from satchel.store.records import DamagedStoreError, Row, Run
-from satchel.types import Kind
+from satchel.types import NO_REVISION, Kind
 
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
@@ -118,7 +118,7 @@ class StoreSnapshot(Store):
 
     def begin(self) -> StoreSnapshot:
         """Fix the state: the first query of a transaction decides which one it sees."""
-        self._revision = self.meta("revision") or "0"
+        self._revision = self.meta("revision") or NO_REVISION
         return self
 
     @property

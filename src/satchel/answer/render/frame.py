@@ -20,7 +20,18 @@ from satchel.answer.render.labels import (
 )
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN
 from satchel.safety.sanitize import DATA_NOTICE, clean_field, plain_name
-from satchel.types import CONTEXT_TYPES, ContextItem, Cut, Detail, Failure, Kind, Omission, ShownBefore, View
+from satchel.types import (
+    CONTEXT_TYPES,
+    UNFINISHED,
+    ContextItem,
+    Cut,
+    Detail,
+    Failure,
+    Kind,
+    Omission,
+    ShownBefore,
+    View,
+)
 
 DEFAULT_TITLE = "Context"
 
@@ -88,6 +99,7 @@ class Stop(StrEnum):
     NAMED = "the best of the rest are named as places"
     FULL = "full"
     WEAK = "a weak match is kept short"
+    UNFINISHED = "the index is not finished"
     COMPLETE = "everything relevant is shown"
 
 
@@ -172,10 +184,12 @@ def notice(request: RenderRequest) -> str:
 
 
 def head_notes(request: RenderRequest) -> list[FooterNote]:
-    """Return the notes after the notice: workspaces, words that occur nowhere, a weak match, and the call sites."""
+    """Return the notes after the notice: an unfinished index, workspaces, words that occur nowhere, and so on."""
     # Most characters of a word that is listed as not found.
     words = tuple(quote(clean_field(word, 40)) for word in request.not_found)
+    unfinished = tuple(failure_text(one) for one in request.failures if one.source == UNFINISHED)
     every = (
+        FooterNote("unfinished", UNFINISHED.capitalize(), unfinished),
         FooterNote("workspaces", "Paths begin with their workspace", request.workspaces, separator=", "),
         FooterNote("not_found", "Not found here", words, separator=", "),
         FooterNote("weak_match", "Weak match", (WEAK,) if request.weak else (), is_single=True),
@@ -432,11 +446,16 @@ def _omission_entry(omission: Omission) -> tuple[str, str]:
 def _failure_entries(request: RenderRequest) -> tuple[tuple[str, ...], int]:
     """Return the entries of the failures, and how many more there are; where none has room, their number alone."""
     if request.failures or not request.failures_more:
-        return tuple(map(failure_entry, request.failures)), request.failures_more
+        entries = tuple(failure_entry(one) for one in request.failures if one.source != UNFINISHED)
+        return entries, request.failures_more
     return (counted(request.failures_more, "problem"),), 0
 
 
 def failure_entry(failure: Failure) -> str:
     """Return `contexts: client/context.yaml:3: ... (the rest of it counts)`."""
-    message = f"{failure.source}: {failure.message}"
-    return quote(f"{message} ({failure.hint})" if failure.hint else message)
+    return failure_text(failure._replace(message=f"{failure.source}: {failure.message}"))
+
+
+def failure_text(failure: Failure) -> str:
+    """Return what happened and, in brackets, what to do about it."""
+    return quote(f"{failure.message} ({failure.hint})" if failure.hint else failure.message)
