@@ -2,8 +2,9 @@
 
     python benchmarks/contradictions.py --out benchmarks/results/contradictions.json
 
-The 40 pairs of `contradictions.txt` were written before the code. They go through the real memory too: it is asked what
-the newer statement contradicts while it holds the older statements of all pairs.
+The 40 pairs of `contradictions.txt` and the 100 of `successors.txt` were written before the code that they measure.
+The former go through the real memory too: it is asked what the newer statement contradicts while it has the older
+statements of all pairs. Of the latter 20 have a plain later fact against a prohibition, which has to come first.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from satchel import Satchel
 from satchel.search.contradictions import contradicts
 
 PAIRS = Path(__file__).with_name("contradictions.txt")
+SUCCESSORS = Path(__file__).with_name("successors.txt")
 
 
-def pairs() -> list[tuple[str, str, str]]:
+def pairs(path: Path = PAIRS) -> list[tuple[str, str, str]]:
     """Return mark, older and newer statement of each pair."""
-    rows = [row for row in PAIRS.read_text("utf-8").splitlines() if row and not row.startswith("#")]
+    rows = [row for row in path.read_text("utf-8").splitlines() if row and not row.startswith("#")]
     return [(row[0], *(part.strip() for part in row[2:].split(" | "))) for row in rows]  # type: ignore[misc]
 
 
@@ -37,6 +39,31 @@ def measure() -> dict[str, Any]:
         "missed": [f"{old} | {new}" for mark, old, new, is_told in told if mark == "x" and not is_told],
         "wrong": [f"{old} | {new}" for mark, old, new, is_told in told if mark != "x" and is_told],
     }  # fmt: skip
+
+
+def measure_successors(root: Path) -> dict[str, Any]:
+    """Return how many successors and compatible pairs are told as contradictions, and how many prohibitions stay first.
+
+    Prohibitions are asked for in one memory, beside the later fact.
+    """
+    rows = pairs(SUCCESSORS)
+    told = {mark: [contradicts(old, new) for one, old, new in rows if one == mark] for mark in "x-!"}
+    homes = {f"XDG_{name}_HOME": str(root / name.lower()) for name in ("CACHE", "CONFIG", "DATA", "STATE")}
+    kept = 0
+    for number, (_, old, new) in enumerate(row for row in rows if row[0] == "!"):
+        folder = root / str(number)
+        folder.mkdir()
+        with Satchel.open(folder, root=folder, settings={"embed.provider": "off"}, environ=homes) as engine:
+            first = engine.memories.add(old).memory.id
+            second = engine.memories.add(new).memory.id
+            found = {one.memory.id: one for one in engine.memories.search(new)}
+            kept += next(iter(found)) == first and found[second].against == first and not found[first].newer
+    return {
+        "successors": f"{sum(told['x'])}/{len(told['x'])}",
+        "compatible told": f"{sum(told['-'])}/{len(told['-'])}",
+        "prohibitions told": f"{sum(told['!'])}/{len(told['!'])}",
+        "prohibitions kept first": f"{kept}/{len(told['!'])}",
+    }
 
 
 def measure_memory(root: Path) -> dict[str, Any]:
@@ -61,7 +88,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="file for the result")
     out = parser.parse_args().out
     with tempfile.TemporaryDirectory() as folder:
-        text = json.dumps({**measure(), "memory": measure_memory(Path(folder))}, indent=1, ensure_ascii=False)
+        told = {**measure(), "memory": measure_memory(Path(folder)), "successors": measure_successors(Path(folder))}
+        text = json.dumps(told, indent=1, ensure_ascii=False)
     print(text)
     if out:
         out.write_text(text + "\n", "utf-8")

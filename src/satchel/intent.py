@@ -8,11 +8,15 @@ from satchel.text import wording
 
 
 class Intent(StrEnum):
-    """What a request wants: to be told something, the same behaviour in another form, or another behaviour."""
+    """What a request wants: to be told something, the same behaviour in another form, or another behaviour.
+
+    The output of a failed command wants to be told what failed like it; its wording does not say so.
+    """
 
     ASKS = "asks"
     TIDIES = "tidies"
     CHANGES = "changes"
+    FAILS = "fails"
 
 
 _ASKS, _TIDIES = wording("asks to be told"), wording("asks to tidy")

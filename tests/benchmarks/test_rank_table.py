@@ -24,8 +24,8 @@ _REASONS = {
     """,
     "about the answers of a model that the user configured": "answer.RERANK_FACTOR",
     "about what is told unasked, which tests/search/test_lessons.py and benchmarks/score.py (memory) measure": """
-        answer.LESSON_IMPORTANCE answer.LESSON_TOKENS search.LESSON_FILE search.LESSON_MEANING search.LESSON_SHARE
-        search.LESSON_WORK search.LESSON_WORK_RARITY
+        answer.LESSON_IMPORTANCE answer.LESSON_RULE answer.LESSON_SHARE answer.LESSON_TELLING answer.LESSON_TOKENS
+        search.LESSON_FILE search.LESSON_MEANING search.LESSON_SHARE search.LESSON_WORK search.LESSON_WORK_RARITY
     """,
     "about the static table, without which the check asks; benchmarks/meaning.py and broad.py measure it": """
         search.FILE_WEIGHTS[table] search.TABLE_FLOOR search.THEME_MATCH search.THEME_TABLE_LEAST

@@ -254,9 +254,18 @@ def test_a_newer_memory_comes_before_what_it_contradicts_and_both_doors_say_why(
         first, second = satchel(*door, "the upload quota is 5 GB").out.splitlines()
         assert newer in first
         assert older in second
-        assert second.endswith(f"  (replaced by the newer {newer})")
+        assert second.endswith(f"  (newer: {newer})")
     found = satchel("memory", "search", "the upload quota is 5 GB", "--json").json["memories"]
-    assert [row.get("replaced_by") for row in found] == [None, newer]
+    assert [row.get("newer") for row in found] == [None, newer]
+
+
+def test_supersede_says_when_it_replaces_nothing_and_an_end_before_the_beginning_is_a_date(satchel: Satchel) -> None:
+    satchel("remember", "Deploys need Ann's approval")
+    beside = satchel("remember", "Deploys need Ben's approval", "--supersede")
+    assert "nothing was replaced" in beside.err
+    assert "says nearly the same" not in beside.err
+    refused = satchel("remember", "The sale is on", "--until", "2025-12-31")
+    assert "until 2025-12-31T00:00:00" in refused.err
 
 
 def test_of_memories_that_match_equally_the_newest_is_first(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:

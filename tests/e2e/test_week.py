@@ -82,10 +82,10 @@ def test_a_week_of_a_user(satchel: Satchel, tmp_path: Path) -> None:
     path = transcript(tmp_path, satchel.root, 2, TUESDAY)
     (only,) = satchel("memory", "review", "--from", str(path), "--json").json["candidates"]
     changed = satchel("memory", "review", only["id"], "--accept")
-    assert "it contradicts mem_" in changed.err
+    assert "it differs from mem_" in changed.err
     contact = satchel("context", "who is the contact of the payments team").out
     assert contact.index("Omar Haddad") < contact.index("Jana Weiss")
-    assert "replaced by the newer mem_" in contact
+    assert "newer: mem_" in contact
     older, newer = (
         row["id"] for row in reversed(satchel("memory", "search", "contact payments", "--json").json["memories"])
     )

@@ -91,9 +91,8 @@ def test_history_answers_the_situation(opened: Opened) -> None:
         satchel.memories.add("Passkey login failed because the clock was skewed", category="error")
         satchel.memories.add("Lunch is at noon", category="fact")
         context = satchel.situation({"task": "passkey login fails"})
-    assert [item.content for item in context.items if item.source == "memory"] == [
-        "Passkey login failed because the clock was skewed"
-    ]
+    (lesson,) = [item.content for item in context.items if item.source == "memory"]
+    assert lesson.startswith("Passkey login failed because the clock was skewed (error, ")
     assert context.sources_used == {"contexts": 1, "memories": 1}
 
 

@@ -42,6 +42,18 @@ def test_a_session_starts_with_memories_commits_and_the_active_experience(rememb
     assert output["systemMessage"].startswith("satchel: the active experience, ")
 
 
+def test_the_brief_tells_what_bears_on_the_files_of_the_last_commits_in_few_tokens(host: Host) -> None:
+    with host.engine() as engine:
+        for number in range(20):
+            engine.memories.add(f"The shelf number {number} has paint of colour {number} and a lamp", importance=0.8)
+        engine.memories.add("shop/client.py sends an order at most twice", importance=0.3)
+    answer, output = host.told("claude-code/session-start")
+    text = output["hookSpecificOutput"]["additionalContext"]
+    assert text.startswith("Remembered about ")
+    assert text.index("- shop/client.py sends an order at most twice") < text.index("## Key Memories")
+    assert answer.tokens <= answers.BRIEF_TOKENS
+
+
 def test_each_agent_of_a_session_starts_with_the_brief_without_a_line_for_the_person(remembering: Host) -> None:
     assert "Never deploy on Fridays" in start(remembering, "startup")
     for agent in ("agent-1", "agent-2"):

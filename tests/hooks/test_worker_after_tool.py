@@ -33,11 +33,11 @@ def failed(host: Host, output: str = OUTPUT, name: str = "claude-code/after-fail
     return str(reply.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
 
-def test_the_first_failure_brings_a_premortem_and_what_is_known_of_it(experienced: Host) -> None:
+def test_a_failure_brings_what_is_known_of_it_and_no_premortem_while_no_work_is_named(experienced: Host) -> None:
     answer, output = experienced.told("claude-code/after-failure", error=OUTPUT)
     text = output["hookSpecificOutput"]["additionalContext"]
     assert output["hookSpecificOutput"]["hookEventName"] == "PostToolUseFailure"
-    assert "# Premortem: debugging" in text
+    assert "# Premortem" not in text
     assert "# Brief after a failure" in text
     assert "shop/client.py" in text
     assert 0 < answer.tokens <= 1_500
@@ -87,6 +87,20 @@ def test_a_premortem_is_about_the_kind_of_work_that_is_under_way(experienced: Ho
     with experienced.engine() as engine:
         engine.experiences.start(**STARTED | {"domain": "performance"})
     assert "# Premortem: debugging" not in failed(experienced)
+
+
+def test_the_first_failure_brings_a_premortem_of_the_work_that_is_under_way(experienced: Host) -> None:
+    with experienced.engine() as engine:
+        engine.experiences.start(**STARTED | {"domain": "debugging"})
+    assert "# Premortem: debugging" in failed(experienced)
+
+
+def test_a_failure_of_another_kind_brings_no_foreign_experience(experienced: Host) -> None:
+    with experienced.engine() as engine:
+        engine.memories.add("A typing error in the price list made the shop sell socks for a cent", category="error")
+    text = failed(experienced, "TypeError: 'NoneType' object is not subscriptable in the invoice exporter")
+    assert "RetryError" not in text
+    assert "socks" not in text
 
 
 def test_a_failure_that_a_pipe_hid_is_seen_in_the_output(experienced: Host) -> None:

@@ -217,6 +217,13 @@ def test_what_is_wrong_with_a_call_is_said_in_one_sentence(
     assert "Traceback" not in text_of(result)
 
 
+def test_what_a_stored_fact_differs_from_is_in_the_text(asked: Asked) -> None:
+    older = text_of(asked.call("remember", {"action": "store", "text": "The crane is in hall 7"}))
+    text = text_of(asked.call("remember", {"action": "store", "text": "The crane is in hall 8"}))
+    assert text.startswith("mem_")
+    assert f"it differs from {older}" in text
+
+
 def test_an_unknown_tool_or_prompt_names_those_there_are(asked: Asked) -> None:
     for ask, said in (
         (lambda client: client.call_tool("serch", {}), "choose from context_query"),

@@ -227,7 +227,7 @@ def test_what_may_be_cleaned_up_is_told_with_its_reasons(notebook: Notebook) -> 
     shown = {one.id: 3 for one in (*said.values(), kept, twin)}
     assert {row.memory.id: [*row.reasons] for row in month.untidy(shown)} == {
         said["backoff"].id: [f"the newer {twin.id} says nearly the same"],
-        said["quota"].id: [f"the newer {kept.id} contradicts it"],
+        said["quota"].id: [f"newer: {kept.id} differs (if it replaces this one, supersede it)"],
         said["sale"].id: ["expired on 2025-01-01", "last changed 14 months ago"],
     }
     unused = {row.memory.id for row in month.untidy({}) if "no recent answer showed it" in row.reasons}

@@ -118,11 +118,14 @@ def _prompt(project: OpenProject, question: str, options: Mapping[str, Any]) -> 
     if not asks_something(question):
         return Answer()
     given = {"max_tokens": PROMPT_TOKENS, "exclude": HOST_FILES, "now": project.project.now}
-    _, context, certainty = about_prompt(satchel, question, **{**given, **options})
+    unasked, certainty = about_prompt(satchel, question, **{**given, **options})
+    lessons = _answer(project, unasked.lessons)
     if certainty < satchel.settings.hooks_min_relevance:
-        return Answer()
+        return lessons
+    shown = _answer(project, unasked.context)
+    text = "\n\n".join(filter(None, (lessons.text, shown.text)))
     # Given unasked it is no less a fault for being called weak.
-    return _answer(project, context)._replace(is_weak=False)
+    return Answer((*lessons.parts, *shown.parts), text, is_weak=False, tokens=lessons.tokens + shown.tokens)
 
 
 def _brief(project: OpenProject, question: str, options: Mapping[str, Any]) -> Answer:

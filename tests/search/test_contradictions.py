@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from contradictions import measure, measure_memory, pairs  # benchmarks/ is on the path
+from contradictions import SUCCESSORS, measure, measure_memory, pairs  # benchmarks/ is on the path
 
 from satchel import Satchel
 from satchel.errors import UsageError
-from satchel.search.contradictions import contradicts
+from satchel.search.contradictions import contradicts, differs_in_fact, is_binding
 from satchel.testing import TinyRepository
 from tests.postgres import environment
 
@@ -17,6 +17,14 @@ from tests.postgres import environment
 @pytest.mark.parametrize(("mark", "older", "newer"), pairs(), ids=[f"{mark} {new}" for mark, _, new in pairs()])
 def test_another_value_or_a_negation_contradicts_and_nothing_else(mark: str, older: str, newer: str) -> None:
     assert contradicts(older, newer) is (mark == "x")
+
+
+@pytest.mark.parametrize(("mark", "older", "newer"), pairs(SUCCESSORS), ids=[new for _, _, new in pairs(SUCCESSORS)])
+def test_successors_are_told_and_what_can_be_true_beside_an_older_fact_is_not(
+    mark: str, older: str, newer: str
+) -> None:
+    assert contradicts(older, newer) is (mark != "-")
+    assert is_binding("fact", older) or mark != "!"
 
 
 @pytest.mark.parametrize("text", ["", "word " * 100])
@@ -44,10 +52,39 @@ def test_the_newer_fact_comes_first_and_the_older_is_marked(repository: TinyRepo
         assert stored.similar == ()
         text = engine.assemble("what is the upload quota", refresh=False).text
         assert text.index("is 50 GB") < text.index("is 5 GB")
-        assert f"since 2024-01-01, replaced by the newer {stored.memory.id}" in text
+        assert f"2024-01-01, newer: {stored.memory.id}" in text
         first, second = engine.memories.search("upload quota")
         assert (first.memory.id, second.memory.id) == (stored.memory.id, old.id)
         assert first.score > second.score
+
+
+def test_a_prohibition_or_a_decision_stays_before_a_plain_later_fact(
+    repository: TinyRepository, tmp_path: Path
+) -> None:
+    with Satchel.open(repository.root, environ=environment(tmp_path / "home")) as engine:
+        never = engine.memories.add("Never deploy on Friday", importance=0.9).memory
+        plain = engine.memories.add("Deploy on Friday").memory
+        first, second = engine.memories.search("may I deploy on friday")
+        assert (first.memory.id, second.memory.id) == (never.id, plain.id)
+        assert (first.newer, second.against) == ("", never.id)
+        assert f"against the older {never.id}" in engine.assemble("deploy on friday", refresh=False).text
+        assert not [row for row in engine.memories.untidy({}) if row.memory.id == never.id]
+        lifted = engine.memories.add("Deploy on Friday is allowed", category="decision").memory
+        found = {one.memory.id: one for one in engine.memories.search("may I deploy on friday")}
+        assert found[never.id].newer == lifted.id
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Deploys need Ann's approval on Mondays", "Deploys need Ben's approval on Mondays"),
+        ("Keep 30 backups of the shop database", "Keep 40 backups of the shop database"),
+        ("The importer reads the price list twice", "The importer never reads the price list twice"),
+    ],
+)
+def test_what_differs_in_a_name_a_number_or_a_negation_repeats_nothing(one: str, other: str) -> None:
+    assert differs_in_fact(one, other)
+    assert not differs_in_fact(one, f"{one}, really")
 
 
 def test_a_fact_is_asked_for_as_it_was(repository: TinyRepository, tmp_path: Path) -> None:

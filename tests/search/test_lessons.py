@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
+from satchel.answer.bearing import evidence_of, in_order
+from satchel.operations.ask import lesson_lines
 from satchel.search.lessons import works_of
 from satchel.testing import TinyRepository
 from satchel.text import count_terms, words
+from satchel.types import Chunk, Hit, Kind
 
 FILES = {
     "gauge/poller.py": "def poll(stations):\n    return [ask(one) for one in stations]\n",
@@ -38,9 +41,9 @@ def satchel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
 
 
 def remembered(satchel: Satchel, question: str) -> str:
-    context, _ = satchel.answers.lessons(question, max_tokens=200)
-    assert context.usage.used <= 200
-    return context.text
+    lessons = satchel.answers.unasked(satchel.request(question, max_tokens=800)).lessons
+    assert lessons.usage.used <= 240
+    return lessons.text
 
 
 @pytest.mark.parametrize(
@@ -86,3 +89,36 @@ def test_a_kind_of_work_is_told_by_any_of_its_words() -> None:
     assert len(release) == len(tests) == 1
     assert release != tests
     assert works_of(count_terms(words("paint the shelf"))) == ()
+
+
+def test_a_situation_has_the_lessons_of_the_hook_and_nothing_for_a_new_name(satchel: Satchel) -> None:
+    situation = {"task": "make the poller ask all stations concurrently", "files": ["gauge/poller.py"]}
+    text = satchel.situation(situation, refresh=False).text
+    assert LESSONS[2] in text
+    assert "shelf" not in text
+    renaming = {"task": "rename one to station in poll", "files": ["gauge/poller.py"]}
+    assert "memory" not in {item.source for item in satchel.situation(renaming, refresh=False).items}
+
+
+def test_an_answer_says_with_which_evidence_a_record_came_or_did_not(satchel: Satchel) -> None:
+    context = satchel.assemble("bump the version to 5.0", refresh=False)
+    (lesson,) = [item for item in context.items if item.content.startswith(LESSONS[0])]
+    assert evidence_of(lesson.signals)["kind of work"] > 0
+    asked = satchel.assemble("explain what poll does to the shelf", refresh=False)
+    told = asked.meta["lessons"]
+    assert told
+    assert all(row["reason"] and row["evidence"]["all"] >= 0 for row in told)
+    assert any(line.lstrip().startswith("memory:") and "did not come" in line for line in lesson_lines(asked))
+
+
+def test_a_rule_comes_before_a_fact_that_shares_as_much_with_the_request() -> None:
+    fact = Hit(Chunk("memory:a", Kind.MEMORY, "", "The chart has a legend", fields={"category": "fact"}), 0.1, 0.0)
+    rule = Hit(Chunk("memory:b", Kind.MEMORY, "", "Never draw a legend", fields={"category": "decision"}), 0.1, 0.0)
+    assert in_order([fact, rule]) == [rule, fact]
+
+
+def test_a_newer_fact_is_a_lesson_before_the_one_that_it_differs_from() -> None:
+    fields = {"category": "decision", "newer": "new"}
+    old = Hit(Chunk("memory:old", Kind.MEMORY, "", "Never use tabs, only spaces", fields=fields), 0.1, 0.0)
+    new = Hit(Chunk("memory:new", Kind.MEMORY, "", "Use tabs", fields={"category": "fact"}), 0.1, 0.0)
+    assert in_order([old, new]) == [new, old]

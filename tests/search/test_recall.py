@@ -11,6 +11,7 @@ from recall import measure, questions  # benchmarks/ is on the path
 from values import lines
 
 from satchel import Satchel
+from satchel.search import recall
 from satchel.search.query import analyse, subject_of
 from satchel.testing import TinyRepository
 from tests.postgres import environment
@@ -113,3 +114,14 @@ def test_four_of_five_experiences_of_a_theme_are_shown(tmp_path: Path) -> None:
     result = measure(tmp_path, lines()[0], questions()["sixty"])["4000"]
     assert result["recall"] >= 0.8
     assert result["precision"] >= 0.7
+
+
+@pytest.mark.parametrize("most", [2, 2_000])
+def test_a_large_memory_answers_broad_questions_like_a_small_one(
+    engine: Satchel, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recall, "MOST_COMPARED", most)
+    for question in ("everything we know about Jana", "timeline of Jana", "what do I know about the export"):
+        texts = [item.content for item in engine.assemble(question, refresh=False).items]
+        assert any(("Jana" if "Jana" in question else "export") in text for text in texts), question
+    assert engine.memories.search("everything we know about invoices")[0].memory.content == NOTES[2]

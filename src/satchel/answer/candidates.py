@@ -24,6 +24,7 @@ from satchel.answer.truncation import (
     shortenings,
 )
 from satchel.search.chunks import ITEM_KEY
+from satchel.search.lessons import is_lesson
 from satchel.sources.experiences import LINE_CHARACTERS as LONGEST_LINE
 from satchel.store.licence import COMMENT_LINE, licence_lines
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
@@ -112,6 +113,11 @@ class Candidate:
     def is_lifted(self) -> bool:
         """Whether something outside the ranking, such as a frame of a pasted trace, placed it first."""
         return self.hit.file_score > 1.0
+
+    @cached_property
+    def is_lesson(self) -> bool:
+        """Whether it is given unasked, because it bears on the request."""
+        return is_lesson(self.hit.signals)
 
     @cached_property
     def steps(self) -> Sequence[Step]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from satchel import lazy_numpy as np
 from satchel.answer import weights
+from satchel.answer.bearing import lesson_tokens
 from satchel.answer.candidates import Candidate
 from satchel.answer.plans import FAILURE, PlannedSection
 from satchel.answer.request import AssembleRequest
@@ -169,6 +170,12 @@ def fill_policy(
         is_strict=not request.fill,
         call_sites=call_sites,
     )
+
+
+def with_lessons(policy: FillPolicy, count: int, max_tokens: int) -> FillPolicy:
+    """Return the policy with room for so many lessons beside what a weak answer shows, and for as many more items."""
+    limit = min(policy.limit + lesson_tokens(max_tokens), max_tokens) if count and policy.limit else policy.limit
+    return policy._replace(most_items=policy.most_items + count, limit=limit)
 
 
 def value_range(request: AssembleRequest) -> float:

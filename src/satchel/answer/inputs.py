@@ -11,14 +11,16 @@ from dataclasses import replace
 from functools import lru_cache, partial
 
 from satchel.answer import weights
+from satchel.answer.bearing import gives_lessons, in_order, lesson_tokens
 from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
 from satchel.answer.companions import followers, import_lines
 from satchel.answer.fill_policy import is_of_documents, level_of, reason_in, shares_budget
 from satchel.answer.freshness import Freshener
+from satchel.answer.lessons import lesson_candidate
 from satchel.answer.omissions import OMISSIONS
 from satchel.answer.plans import PlannedSection, role_is_asked
 from satchel.answer.request import AssembleRequest
-from satchel.answer.search import Searched, Workbench, gives_lessons, section_floor
+from satchel.answer.search import Searched, Workbench, section_floor
 from satchel.answer.sections import (
     Follow,
     Group,
@@ -31,10 +33,11 @@ from satchel.answer.sections import (
 from satchel.answer.source_lines import Lines
 from satchel.answer.truncation import strategy
 from satchel.codec import iso_time
+from satchel.intent import Intent, intent_of
 from satchel.safety import sanitize
 from satchel.search.chunks import in_workspace
 from satchel.search.query import Query, asks_for_a_recipe
-from satchel.search.strength import strength_at
+from satchel.search.strength import strength_at, title_of
 from satchel.sources.experiences import lesson_line, shown_record
 from satchel.sources.roles import is_inline_test
 from satchel.system.files import translate
@@ -90,14 +93,19 @@ def _parts(
     seen: set[str] = set()
     for bench, row in searched.rows:
         planned = row.section
-        least = section_floor(row, request.min_score, searched.strength)
+        is_lessons = gives_lessons(request, searched.findings.query, planned.kind)
+        is_change = intent_of(title_of(searched.findings.query)) is Intent.CHANGES
+        least = 0.0 if is_lessons and is_change else section_floor(row, request.min_score, searched.strength)
         if least is None or not planned.weight:
             continue
         hits = [hit for hit in row.result.hits if hit.relevance >= least]
         hits = [hit for hit in hits if is_free or is_wanted(hit, request, bench.prefix)]
         share = request.max_tokens * planned.weight / searched.total_weight
         cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
-        candidates, lines, problems = _candidates(hits, bench, request, cap, searched.terms, planned.side, reach)
+        others = [] if is_lessons else hits
+        candidates, lines, problems = _candidates(others, bench, request, cap, searched.terms, planned.side, reach)
+        lessons = in_order(hits) if is_lessons else []
+        candidates += [lesson_candidate(hit, bench).valued(-place) for place, hit in enumerate(lessons)]
         if request.places and planned.kind is Kind.CODE:
             query = searched.findings.query
             candidates = [_less_if_aside(candidate, query) for candidate in candidates]
@@ -147,8 +155,8 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
         if planned.kind is Kind.DOC:
             first = max(candidate.value for candidate in candidates) + REASON_LEAD
             candidates = [candidate.valued(first) if candidate is reason else candidate for candidate in candidates]
-    elif gives_lessons(request, query, planned.kind):
-        own_share = weights.LESSON_TOKENS
+    elif gives_lessons(request, query, planned.kind) and request.lead is not Kind.CONTEXT:
+        own_share = lesson_tokens(request.max_tokens)
     level = level_of(planned, candidates, of_documents=of_documents)
     leveled = [candidate.valued(level + candidate.value) for candidate in candidates]
     return Section(

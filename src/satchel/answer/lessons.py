@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from satchel.answer.candidates import LINE_CHARACTERS as SHORTER_LINES
+from satchel.answer.bearing import bears, estimated
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.items import build_item
 from satchel.answer.request import AssembleRequest
@@ -17,7 +17,8 @@ from satchel.answer.sections import Group
 from satchel.codec import iso_time
 from satchel.safety import sanitize
 from satchel.safety.sanitize import DATA_NOTICE, clean_field
-from satchel.sources.experiences import LINE_CHARACTERS, clipped, lesson_line, shown_record
+from satchel.search.chunks import in_workspace
+from satchel.sources.experiences import clipped, lesson_line, shown_record
 from satchel.tokens import counter
 from satchel.types import Chunk, Context, ContextItem, Detail, Hit, Kind, Usage
 
@@ -27,8 +28,12 @@ if TYPE_CHECKING:
 NAMED_FILES = 3
 """Most files named above the lessons."""
 
-SHARED = 4
+SHARED = 6
 """Number of lessons that are shortened to have room beside each other; further ones get what is left."""
+
+FORMS = ((320, 320), (260, 180), (240, 160), (200, 140), (160, 120))
+"""Characters of the forms of a memory and of an experience, the longest first: what an experience tells to do, and why,
+is cut last, so it loses less."""
 
 
 def lessons_context(
@@ -41,7 +46,7 @@ def lessons_context(
     tokens = counter(request.tokenizer)
     named = ", ".join(clean_field(path) for path in files[:NAMED_FILES])
     head = f"Remembered {f'about {named}' if named else 'here'}. {DATA_NOTICE}:"
-    candidates = [made for hit in hits if (made := _unsent(_candidate(hit, bench), bench.account)) is not None]
+    candidates = [made for hit in hits if (made := _unsent(lesson_candidate(hit, bench), bench.account)) is not None]
     room = request.max_tokens - tokens.count(head)
     rows: list[str] = []
     items: list[ContextItem] = []
@@ -74,9 +79,10 @@ def _steps(candidates: Sequence[Candidate], room: int, count: Callable[[str], in
     return next(fitting, forms[-1] if forms else ())
 
 
-def _candidate(hit: Hit, bench: Workbench) -> Candidate:
-    """Return a record as one line, in as many forms for each record."""
-    chunk = sanitize.hit(hit, bench.allow).chunk
+def lesson_candidate(hit: Hit, bench: Workbench) -> Candidate:
+    """Return a record as one line, in as many forms for each record; those that bear most come first in an answer."""
+    shown = in_workspace(sanitize.hit(hit, bench.allow), bench.prefix)
+    chunk = shown.chunk
     stored = bench.store_of(chunk.kind).text(chunk.document)
     text = sanitize.text(shown_record(chunk.kind, chunk.fields, stored), bench.allow)
     line = partial(_experience_line, chunk) if chunk.kind is Kind.EXPERIENCE else partial(_memory_line, chunk, text)
@@ -86,8 +92,8 @@ def _candidate(hit: Hit, bench: Workbench) -> Candidate:
         is_whole = chunk.kind is Kind.MEMORY and text.strip() in shown
         return Step(Detail.FULL if is_whole else Detail.LINE, text=shown)
 
-    steps = [step(most) for most in (LINE_CHARACTERS, *SHORTER_LINES)]
-    return Candidate(hit._replace(chunk=chunk), 0.0, 0.0, 0, lambda: steps, body=text)
+    steps = [step(most[chunk.kind is Kind.EXPERIENCE]) for most in FORMS]
+    return Candidate(shown, bears(hit), estimated(text), 0, lambda: steps, pinned=True, body=text)
 
 
 def _experience_line(chunk: Chunk, most: int) -> str:
@@ -97,7 +103,9 @@ def _experience_line(chunk: Chunk, most: int) -> str:
 def _memory_line(chunk: Chunk, text: str, most: int) -> str:
     """Return `Never cache prices (decision, 2026-03-02)`."""
     since = str(chunk.fields.get("valid_from") or "")[:10] or _day(chunk.created)
-    about = ", ".join(filter(None, (str(chunk.fields.get("category") or ""), since)))
+    newer, against = (str(chunk.fields.get(name) or "") for name in ("newer", "against"))
+    others = (newer and f"newer: {newer}", against and f"against the older {against}")
+    about = ", ".join(filter(None, (str(chunk.fields.get("category") or ""), since, *others)))
     return f"{clipped(' '.join(text.split()), most)} ({about})"
 
 

@@ -24,6 +24,7 @@ from itertools import count
 from typing import NamedTuple
 
 from satchel.answer import weights
+from satchel.answer.bearing import LESSON_FRAME
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.sections import Group, Pick, Section, ends_of, key_of, may_be_twins, priority
 from satchel.tokens import TokenCounter
@@ -336,6 +337,8 @@ class Packing:
         frame = self.inputs.frame
         if candidate.group in self.groups[section]:
             return frame.range
+        if candidate.is_lesson:
+            return LESSON_FRAME
         range_tokens = frame.range if candidate.group in section.lines else 0
         return frame.item + range_tokens + self.inputs.counter.count(candidate.group)
 
@@ -344,6 +347,7 @@ class Packing:
         group, lines = self.groups[section].get(candidate.group), section.lines.get(candidate.group)
         counter = self.inputs.counter
         frame = self.inputs.frame.item + counter.count(candidate.group) if group is None else 0
+        frame = min(frame, LESSON_FRAME) if candidate.is_lesson else frame
         if lines is None or not (step.ranges or step.remarks):
             if len(step.text) > room * MOST_CHARACTERS_PER_TOKEN:
                 return None

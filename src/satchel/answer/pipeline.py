@@ -18,6 +18,7 @@ from satchel.answer.fill_policy import (
     reason_in,
     shares_budget,
     value_range,
+    with_lessons,
 )
 from satchel.answer.glimpses import is_unsure, with_glimpses
 from satchel.answer.inputs import sections_of
@@ -26,7 +27,7 @@ from satchel.answer.pins import find_pins, with_pins
 from satchel.answer.plans import written_names
 from satchel.answer.render import call_site_lines
 from satchel.answer.request import AssembleRequest
-from satchel.answer.search import Searched, Workbench, search
+from satchel.answer.search import FILE_KINDS, Searched, Workbench, search
 from satchel.answer.sections import Section
 from satchel.answer.write import WEAK, Filling, Fitted, context_of, fit
 from satchel.search.filters import unavailable
@@ -37,10 +38,18 @@ if TYPE_CHECKING:
     from satchel.answer.situation import MakeGuides
 
 
-def assemble(request: AssembleRequest, bench: Workbench, guides: MakeGuides | None = None) -> Context:
-    """Answer one question, from several workspaces if the bench has others; `guides` makes the contexts for it."""
+def assemble(
+    request: AssembleRequest,
+    bench: Workbench,
+    guides: MakeGuides | None = None,
+    searched: Searched | None = None,
+) -> Context:
+    """Answer one question, from several workspaces if the bench has others.
+
+    `guides` makes the contexts for it; with `searched` the answer is made from what was found.
+    """
     started = time.monotonic()
-    searched = search(request, bench)
+    searched = search(request, bench) if searched is None else searched
     ended = time.monotonic()
     filling = _filling(request, searched, guides)
     fitted, uncounted = _with_line_counts(fit(filling), bench)
@@ -56,6 +65,7 @@ def assemble(request: AssembleRequest, bench: Workbench, guides: MakeGuides | No
         "strength": round(searched.strength, 4),
         "weak": filling.policy.is_weak or fitted.stopped == WEAK,
         "missing_terms": list(filling.policy.not_found),
+        "lessons": searched.lessons_told,
     }
     return context_of(filling._replace(failures=(*filling.failures, *uncounted)), fitted, meta)
 
@@ -107,6 +117,10 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
         unsure=unsure,
         call_sites=call_site_lines(listing, counter(request.tokenizer), request.max_tokens),
     )
+    lessons = sum(candidate.is_lesson for section in sections for candidate in section.candidates)
+    policy = with_lessons(policy, lessons, request.max_tokens)
+    if request.kinds and not set(request.kinds) & set(FILE_KINDS):  # code may have what the records lack
+        policy = policy._replace(not_found=searched.nowhere(policy.not_found))
     relate = None
     if request.related:
         from satchel.answer.shapes import with_related  # here, because few questions ask for it

@@ -5,22 +5,23 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from satchel.answer import weights
-from satchel.answer.plans import Plan, PlannedSection, plan_of
+from satchel.answer.bearing import evidence_of, fitting, gives_lessons, in_order
+from satchel.answer.plans import Plan, PlannedSection, own_files, plan_of
 from satchel.answer.source_lines import Unreadable
 from satchel.errors import SatchelError, UsageError
+from satchel.intent import Intent
 from satchel.safety import sanitize
 from satchel.search import weights as search_weights
 from satchel.search.change_relations import Impact, impact_of_question, with_callers, with_impact
 from satchel.search.dense import Meaning, scores
-from satchel.search.filters import NO_FILTERS, silent
+from satchel.search.filters import silent
 from satchel.search.impact_wording import is_wording
-from satchel.search.lessons import BEARS
 from satchel.search.mentions import absent_places
 from satchel.search.named import with_defined_names
 from satchel.search.query import Query, analyse, recipe_nouns, with_names
@@ -40,7 +41,7 @@ from satchel.system import telemetry
 from satchel.system.files import SkipReason
 from satchel.text import pattern
 from satchel.types import RECORD_KINDS, Failure, Hit, Kind
-from satchel.vocabulary import DEFAULT_IMPORTANCE, LESSON_KINDS, MEMORY_KINDS
+from satchel.vocabulary import LESSON_KINDS, MEMORY_KINDS
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -53,8 +54,8 @@ if TYPE_CHECKING:
     from satchel.embed import Embedder
     from satchel.receipts.session import Account
 
-LESSON_FRAME, LONGEST_LESSON, CHARACTERS_PER_TOKEN = 20, 80, 4.0
-"""Tokens around a lesson, the most that one may have, and characters of a token, for the room of all."""
+FILE_KINDS = (Kind.CODE, Kind.DOC)
+"""Kinds that lead a request to files."""
 
 LEAST_PROSE = 0.08
 """Least relevance of prose in parts of the best before kinds are balanced: a stronger answer (at most odds of .85)
@@ -217,6 +218,37 @@ class Searched:
         return sum(every.values()) or 1.0
 
     @property
+    def lessons(self) -> list[Hit]:
+        """The records that bear on the request, of all workspaces, each once."""
+        rows = (row for _, findings in self.found for row in findings.rows if row.result.bar)
+        return [*{hit.chunk.id: hit for row in rows for hit in row.result.hits}.values()]
+
+    @property
+    def lessons_told(self) -> list[dict[str, Any]]:
+        """The best records that did not come unasked, each with the reason and the evidence that it bears.
+
+        Of records that came the evidence is among their signals.
+        """
+        rows = [row.result for _, findings in self.found for row in findings.rows if row.result.bar]
+        told = [(hit, "better ones have the room") for result in rows for hit in result.beyond]
+        told += [(hit, f"needed: {result.bar}") for result in rows for hit in result.below]
+        return [
+            {"id": hit.chunk.id, "title": hit.chunk.title, "reason": reason, "evidence": evidence_of(hit.signals)}
+            for hit, reason in told
+        ]
+
+    @property
+    def without_lessons(self) -> Searched:
+        """What was found without the kinds of lessons, as if they had not been searched."""
+
+        def without(findings: Findings) -> Findings:
+            sections = tuple(one for one in findings.plan.sections if one.kind not in LESSON_KINDS)
+            rows = [row for row in findings.rows if row.section.kind not in LESSON_KINDS]
+            return findings._replace(plan=findings.plan._replace(sections=sections), rows=rows)
+
+        return Searched(tuple((bench, without(findings)) for bench, findings in self.found))
+
+    @property
     def impacts(self) -> list[tuple[str, Impact]]:
         """The dependents of the change or definition in question, with the prefix of their workspace."""
         return [(bench.prefix, findings.impact) for bench, findings in self.found if findings.impact is not None]
@@ -226,6 +258,14 @@ class Searched:
         """The telling words of the question that occur nowhere in any workspace."""
         first, *others = [findings.missing_words(bench) for bench, findings in self.found]
         return tuple(word for word in first if all(word in missing for missing in others))
+
+    def nowhere(self, words: Sequence[str]) -> tuple[str, ...]:
+        """Return those of these missing words that the kinds which were not searched do not have either."""
+        for bench, findings in self.found if words else ():
+            kinds = (kind for kind in bench.kinds() if kind is not Kind.COMMIT)
+            absent = absent_words(findings.query, (bench.store_of(kind).lexicon(kind) for kind in kinds))
+            words = tuple(word for word in words if word in absent)
+        return tuple(words)
 
     @property
     def with_vectors(self) -> bool:
@@ -249,15 +289,21 @@ class Searched:
         return tuple(dict.fromkeys(every))
 
 
-def search(request: AssembleRequest, bench: Workbench, *, with_impact: bool = True) -> Searched:
-    """Search all workspaces of a bench for all sections of the plan of a request; `with_impact` as in `search_plan`."""
-    return Searched(tuple((one, search_plan(request, one, with_impact=with_impact)) for one in bench.every))
+def search(
+    request: AssembleRequest, bench: Workbench, *, with_impact: bool = True, files: Sequence[str] = ()
+) -> Searched:
+    """Search all workspaces of a bench for all sections of the plan of a request; options as in `search_plan`."""
+    searched = partial(search_plan, request, with_impact=with_impact, files=files)
+    return Searched(tuple((one, searched(bench=one)) for one in bench.every))
 
 
-def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool = True) -> Findings:
+def search_plan(
+    request: AssembleRequest, bench: Workbench, *, with_impact: bool = True, files: Sequence[str] = ()
+) -> Findings:
     """Search for all sections of the plan of a request.
 
-    `with_impact` adds dependents of the change, or of the definition that the question names.
+    `with_impact` adds dependents of the change, or of the definition that the question names. Lessons follow from the
+    `files` of a situation, else from those that are found.
     """
     question = sanitize.text(request.query, bench.allow)
     query, impact = with_guesses(analyse(question), request.names, bench), None
@@ -271,7 +317,7 @@ def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool
     plan = plan_of(request, bench.kinds())
     meaning = bench.meaning(question)
     search = _section_search(request, bench, query, meaning, impact)
-    rows, failures = _gathered(request, plan.sections, query, search, bench)
+    rows, failures = _gathered(request, plan.sections, query, search, bench, files)
     if impact is None:
         rows, unranked = _reranked(query, rows, bench)
         failures += unranked
@@ -280,75 +326,54 @@ def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool
 
 
 def _gathered(
-    request: AssembleRequest, sections: Sequence[PlannedSection], query: Query, search: _Search, bench: Workbench
+    request: AssembleRequest,
+    sections: Sequence[PlannedSection],
+    query: Query,
+    search: _Search,
+    bench: Workbench,
+    files: Sequence[str],
 ) -> tuple[list[Gathered], list[Failure]]:
-    """Return the results of all sections. Where no kind is named, those of lessons follow from the files found."""
+    """Return the results of all sections. Lessons follow from the `files` of a situation, else from those found."""
     late = [one for one in sections if gives_lessons(request, query, one.kind)]
     first = [one for one in sections if one not in late]
     rows, failures = gather(first, search, bench.open_executor, request.deadline_seconds)
     if late:
-        bearing, more = _bearing_rows(request, late, rows, search, bench)
-        rows = sorted([*rows, *_best_lessons(bearing)], key=lambda row: sections.index(row.section))
-        failures += more
+        led_to, unsearched = (list(files), []) if files else _led_to(request, rows, search, bench)
+        found, more = gather(late, partial(search, led_to=led_to), bench.open_executor, request.deadline_seconds)
+        bearing = [_with_texts(row, bench.store_of(row.section.kind)) for row in found]
+        rows = sorted([*rows, *_best_lessons(bearing, request.max_tokens)], key=lambda row: sections.index(row.section))
+        failures += [*unsearched, *more]
     return rows, failures
 
 
-def _bearing_rows(
-    request: AssembleRequest,
-    late: Sequence[PlannedSection],
-    rows: Sequence[Gathered],
-    search: _Search,
-    bench: Workbench,
-) -> tuple[list[Gathered], list[Failure]]:
+def _led_to(
+    request: AssembleRequest, rows: Sequence[Gathered], search: _Search, bench: Workbench
+) -> tuple[list[str], list[Failure]]:
+    """Return the files that a request leads to, best first; code and documents are searched if they were not yet."""
+    failures: list[Failure] = []
+    if all(row.section.kind not in FILE_KINDS for row in rows):
+        sections = plan_of(replace(request, kinds=FILE_KINDS), bench.kinds()).sections
+        rows, failures = gather(sections, search, bench.open_executor, request.deadline_seconds)
     paths = [hit.chunk.location.path for row in rows for hit in row.result.hits if hit.chunk.location is not None]
-    led_to = list(dict.fromkeys(paths))
-    return gather(late, partial(search, led_to=led_to), bench.open_executor, request.deadline_seconds)
+    return list(dict.fromkeys(paths)), failures
 
 
-def bearing_records(request: AssembleRequest, bench: Workbench) -> tuple[list[Hit], list[Failure]]:
-    """Return the records that bear on a request, the best first, and what could not be searched.
-
-    Code and documents are searched for the files that it leads to.
-    """
-    question = sanitize.text(request.query, bench.allow)
-    query = analyse(question)
-    sections = plan_of(request, bench.kinds()).sections
-    late = [one for one in sections if gives_lessons(request, query, one.kind)]
-    if not late:
-        return [], []
-    search = _section_search(request, bench, query, bench.meaning(question), None)
-    files = [one for one in sections if one.kind in (Kind.CODE, Kind.DOC)]
-    rows, failures = gather(files, search, bench.open_executor, request.deadline_seconds)
-    bearing, more = _bearing_rows(request, late, rows, search, bench)
-    hits = sorted((hit for row in bearing for hit in row.result.hits), key=lambda hit: -_bearing(hit))
-    return hits, [*failures, *more]
+def _with_texts(row: Gathered, store: Store) -> Gathered:
+    """Return lessons with their texts, which tell whether one rules something out, and how long it is."""
+    texts = store.texts(hit.chunk.document for hit in row.result.hits)
+    hits = [hit._replace(chunk=replace(hit.chunk, body=texts.get(hit.chunk.document, ""))) for hit in row.result.hits]
+    return row._replace(result=row.result._replace(hits=tuple(hits)))
 
 
-def gives_lessons(request: AssembleRequest, query: Query, kind: Kind) -> bool:
-    """Return whether records of a kind are shown unasked: those that bear on the question, in their own share."""
-    is_asked = request.kinds or request.plan or request.change or query.is_broad or request.filters != NO_FILTERS
-    return kind in LESSON_KINDS and not is_asked and request.min_score is None
-
-
-def _best_lessons(rows: Sequence[Gathered]) -> list[Gathered]:
+def _best_lessons(rows: Sequence[Gathered], max_tokens: int) -> list[Gathered]:
     """Return the sections with their best records, as many as the share of lessons has room for."""
-    ranked = sorted((hit for row in rows for hit in row.result.hits), key=lambda hit: -_bearing(hit))
-    room, kept = float(weights.LESSON_TOKENS), set[str]()
-    for hit in ranked:
-        room -= min(len(hit.chunk.body) / CHARACTERS_PER_TOKEN, LONGEST_LESSON) + LESSON_FRAME
-        if room < 0 and kept:
-            break
-        kept.add(hit.chunk.id)
-    return [
-        row._replace(result=row.result._replace(hits=tuple(hit for hit in row.result.hits if hit.chunk.id in kept)))
-        for row in rows
-    ]
-
-
-def _bearing(hit: Hit) -> float:
-    """Return how much a lesson bears on the question, and more if somebody said that it matters."""
-    values = {signal.name: signal.value for signal in hit.signals}
-    return values.get(BEARS, 0.0) + weights.LESSON_IMPORTANCE * values.get("importance", DEFAULT_IMPORTANCE)
+    kept = {hit.chunk.id for hit in fitting([hit for row in rows for hit in row.result.hits], max_tokens)}
+    chosen = []
+    for row in rows:
+        shown = tuple(hit for hit in row.result.hits if hit.chunk.id in kept)
+        beyond = in_order([hit for hit in row.result.hits if hit.chunk.id not in kept])[: len(row.result.below)]
+        chosen.append(row._replace(result=row.result._replace(hits=shown, beyond=tuple(beyond))))
+    return chosen
 
 
 def with_guesses(query: Query, names: Sequence[str], bench: Workbench) -> Query:
@@ -420,6 +445,8 @@ def _section_search(
             least_share=LEAST_PROSE if has_floor else 0.0,
             likeness=scores(store, section.kind, meaning, worded), now=request.now, led_to=led_to,
         )  # fmt: skip
+        if section.question and section.kind in LESSON_KINDS:  # after a failure
+            ask = partial(ask, led_to=own_files(query), intent=Intent.FAILS)
         result = ask(analyse(section.question)) if section.question else ask(query, votes=votes)
         if request.change is not None and section.kind in MEMORY_KINDS:
             from satchel.search.change_impact import with_past

@@ -8,9 +8,10 @@ from dataclasses import fields, replace
 from datetime import datetime
 from functools import cached_property, partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.answer import weights
+from satchel.answer.bearing import in_order, lesson_tokens
 from satchel.answer.copies import listed
 from satchel.answer.lessons import lessons_context
 from satchel.answer.omissions import with_best_lines
@@ -24,9 +25,9 @@ from satchel.answer.request import (
     make_request,
     parse_kinds,
 )
-from satchel.answer.search import Workbench, admitted, bearing_records, kind_search, with_guesses
+from satchel.answer.search import Workbench, admitted, kind_search, search, with_guesses
 from satchel.errors import UsageError
-from satchel.open_root import OpenRoot, attempts, bench_of
+from satchel.open_root import OpenRoot, State, attempts, bench_of
 from satchel.receipts.service import ReceiptService, handles_of, with_account
 from satchel.safety import sanitize
 from satchel.search.chunks import in_workspace
@@ -71,6 +72,15 @@ def check_question(question: object, *, has_pins: bool = False) -> None:
     """Raise UsageError for a question without a word and without pins, and for one that is not a text."""
     if not checked_text("the question", question).strip() and not has_pins:
         raise UsageError("the question is empty: say what you look for, as in 'where are retries handled?'")
+
+
+class Unasked(NamedTuple):
+    """What a prompt gets: lessons, and context with the request for it. `deliver` records that lessons were sent."""
+
+    lessons: Context
+    deliver: Callable[[], object]
+    request: AssembleRequest
+    context: Context
 
 
 class AnswerService:
@@ -217,17 +227,29 @@ class AnswerService:
         account = self._receipts.account_of(request)
         return with_account(self._assembled(request, notes, account), account, ())
 
-    def lessons(self, question: str, **options: Any) -> tuple[Context, Callable[[], object]]:
-        """Return the records that bear on a request, on one line each, and what records that they were sent."""
-        request = self.request(question, **options)
+    def unasked(self, request: AssembleRequest) -> Unasked:
+        """Return the lessons of a prompt, on one line each, and the context for it without them, from one search.
+
+        What the lessons do not need of their share is for the context. Nothing is recorded.
+        """
         account = self._receipts.account_of(request)
-        for attempt in attempts(self._root):
+        notes: Sequence[Failure] = ()
+        if self._root.settings.names_endpoint:
+            request, notes = self._models.with_names(request)
+        for attempt in attempts(self._root, request.workspaces):
             with attempt as states:
-                bench = bench_of(states, (), account)
-                hits, failures = bearing_records(request, bench) if bench.memory is not None else ([], [])
-                noted = bench._replace(notes=(*bench.notes, *failures))
-                context = lessons_context(request, noted, hits[:MOST_LESSONS], (), {"revision": bench.revision})
-        return context, partial(self._receipts.keep, context, account, request.session, handles_of(context))
+                bench = self._bench(states, notes, account)
+                searched = search(request, bench)
+                noted = bench._replace(notes=(*bench.notes, *searched.failures))
+                asked, meta = (
+                    replace(request, max_tokens=lesson_tokens(request.max_tokens)),
+                    {"revision": bench.revision},
+                )
+                lessons = lessons_context(asked, noted, in_order(searched.lessons)[:MOST_LESSONS], (), meta)
+                request = replace(request, max_tokens=max(request.max_tokens - lessons.usage.used, 1))
+                context = assemble(request, bench, self._guides, searched.without_lessons)
+        deliver = partial(self._receipts.keep, lessons, account, request.session, handles_of(lessons))
+        return Unasked(lessons, deliver, request, with_account(self._marked(context), account, ()))
 
     def deliver(self, request: AssembleRequest, context: Context) -> Context:
         """Record handles and session of an answer of `unrecorded` that is sent after all."""
@@ -248,10 +270,14 @@ class AnswerService:
             notes = (*notes, *unguessed)
         for attempt in attempts(self._root, request.workspaces):
             with attempt as states:
-                bench = bench_of(states, notes, account)
-                if self._root.settings.rerank_endpoint:
-                    bench = bench._replace(models=self._models)
-                context = assemble(request, bench, self._guides)
+                context = assemble(request, self._bench(states, notes, account), self._guides)
+        return self._marked(context)
+
+    def _bench(self, states: Sequence[State], notes: Sequence[Failure], account: Account | None) -> Workbench:
+        bench = bench_of(states, notes, account)
+        return bench._replace(models=self._models) if self._root.settings.rerank_endpoint else bench
+
+    def _marked(self, context: Context) -> Context:
         return replace(context, meta={**context.meta, "settings": settings_mark(self._root.settings)})
 
     def about_change(

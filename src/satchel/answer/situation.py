@@ -94,11 +94,16 @@ class Shortener:
         return [place for place in self._order if 0.0 < (self._entries[place].value or 0.0) < math.inf]
 
     def text(self, room: float) -> str:
-        """Return as many entries as fit, in their order, and how many are left out; empty if none fits."""
+        """Return as many entries as fit, in their order, and how many are left out; empty if none fits.
+
+        Where the lead leaves no room for the entry that fits best, that entry is shown alone.
+        """
         text = self._text(room)
         used = self._count(text)
         more = self._text(room * room / used) if text and used < room else ""  # entries cost less together than alone
-        return more if more and self._count(more) <= room else text
+        text = more if more and self._count(more) <= room else text
+        is_missing = self.line and self.line.split("\n")[-1] not in text
+        return self.line if is_missing and self._count(self.line) <= room else text
 
     def _text(self, room: float, *, with_lead: bool = True) -> str:
         left, most = room - NOTE_TOKENS, max(room - NOTE_TOKENS, 0) * LEAD_SHARE
@@ -147,13 +152,14 @@ def situation_context(
     guides: Sequence[Guide],
     hits: Sequence[Hit],
     meta: Mapping[str, Any],
+    files: Sequence[str] = (),
 ) -> Context:
     """Pack guides, the `hits` that rules inject, and the history that answers `request.query` (none if it is empty).
 
-    Files that rules inject are pins of the request.
+    Files that rules inject are pins of the request. Lessons follow from the `files` of the situation.
     """
     account = bench.account
-    history, failures = _history(request, bench)
+    history, failures, told = _history(request, bench, files)
     injected, unread = hit_candidates(hits, bench, request)
     pinned, unpinned = find_pins(request.pins, [("", bench.lines, bench.store)])
     if account is not None:
@@ -165,17 +171,19 @@ def situation_context(
     references = account.references() if account is not None else ()
     sections = [chosen, *sections] if chosen.candidates else sections
     filling = Filling(request, bench, sections, tuple(problems), sent=references)
-    return context_of(filling, fit(filling), meta)
+    return context_of(filling, fit(filling), {**meta, "lessons": told})
 
 
-def _history(request: AssembleRequest, bench: Workbench) -> tuple[list[Section], list[Failure]]:
-    """Return the sections of what answers the question, none without a question, and failures."""
+def _history(
+    request: AssembleRequest, bench: Workbench, files: Sequence[str]
+) -> tuple[list[Section], list[Failure], list[dict[str, Any]]]:
+    """Return the sections of what answers the question, failures, and why lessons came or did not."""
     if not request.query.strip():
-        return [], []
-    searched = search(request, bench, with_impact=False)
+        return [], [], []
+    searched = search(request, bench, with_impact=False, files=files)
     sections, unreadable = sections_of(request, searched)
     findings = searched.findings
-    return sections, [*findings.failures, *unreadable, *findings.embedder_failures]
+    return sections, [*findings.failures, *unreadable, *findings.embedder_failures], searched.lessons_told
 
 
 def _with_records(

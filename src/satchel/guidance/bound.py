@@ -20,15 +20,18 @@ NAMING_SPANS = 4 * CANDIDATE_SPANS
 """Spans of records with the name of a file that are read: `__init__.py` is in many, and few name the right one."""
 
 
-def bound_records(store: Store, kind: Kind, files: Sequence[str], index: Store, now: float) -> list[Hit]:
+def bound_records(
+    store: Store, kind: Kind, files: Sequence[str], index: Store, now: float, *, naming: bool = True
+) -> list[Hit]:
     """Return the records of a kind that are bound to one of these files, each once; failed experiences come first.
 
-    Those whose globs match come before those whose text names a file. `index` knows the files of the root and their
-    former names. What has expired by `now` is left out.
+    Those whose globs match come before those whose text names a file, which are left out without `naming`. `index`
+    knows the files of the root and their former names. What has expired by `now` is left out.
     """
     names = with_former_names(files, index)
     hits: dict[int, Hit] = {}
-    for hit in (*_matching(store, kind, names), *_naming(store, kind, names, index, now)):
+    named = _naming(store, kind, names, index, now) if naming else []
+    for hit in (*_matching(store, kind, names), *named):
         hits.setdefault(hit.chunk.document, hit)
     chosen = [hit for hit in hits.values() if not _is_over(hit, now)]
     return sorted(chosen, key=lambda hit: hit.chunk.fields.get("outcome_status") != OutcomeStatus.FALSIFIED)

@@ -23,6 +23,7 @@ from satchel.guidance.injection import ActiveContext, Guidance, Guides, KeyRegis
 from satchel.guidance.instructions import Applied, Instructions, folders_below
 from satchel.guidance.judge import AnyJudge, VerdictFiles, judged
 from satchel.guidance.situation import Situation, make_situation
+from satchel.intent import Intent, intent_of
 from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.service import ReceiptService, with_account, with_guide_handles
 from satchel.receipts.session import Account
@@ -147,7 +148,7 @@ class GuidanceService:
                 own = [*guides, *self._own_guides(supply)]
                 hits = [*supply.hits, *self._history(moment, final, kinds, bench)]
                 noted = bench._replace(notes=tuple(every))
-                answer = situation_context(final, noted, own, hits, {"revision": bench.revision} | meta)
+                answer = situation_context(final, noted, own, hits, {"revision": bench.revision} | meta, moment.files)
         files = {guide.id: guide.fields["file"] for guide in guides if "file" in guide.fields}
         limit = self._root.settings.index_max_file_bytes
         answer, handles = with_guide_handles(answer, files, self._root.places.root, self._root.key, limit)
@@ -167,17 +168,21 @@ class GuidanceService:
     def _history(
         self, moment: Situation, request: AssembleRequest, kinds: Sequence[Kind], bench: Workbench
     ) -> list[Hit]:
-        """Return commits that touched the files of a situation, and records that name them."""
+        """Return commits that touched the files of a situation, and records that are bound to them.
+
+        Records that only name a file count unless the task leaves the behaviour as it is, as for lessons in general.
+        """
         files = moment.files[:20]  # files of a situation whose history is searched
         # Records of each kind from the history of the files if the situation also has words to search for
         most = min(3, request.limit) if request.query else request.limit
+        naming = not request.query or intent_of(request.query.split("\n", 1)[0]) is Intent.CHANGES
         hits: list[Hit] = []
         for kind in kinds if files else ():
             store = bench.store_of(kind)
             hits += (
                 commits_of(store, files, most)
                 if kind is Kind.COMMIT
-                else bound_records(store, kind, files, bench.store, request.now)[:most]
+                else bound_records(store, kind, files, bench.store, request.now, naming=naming)[:most]
             )
         return hits
 

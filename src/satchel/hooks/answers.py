@@ -26,7 +26,7 @@ from satchel.system.locations import as_listed
 from satchel.text import CHATTER, GREETINGS, STOP_WORDS, terms_of, words
 from satchel.tokens import counter
 from satchel.types import Context, Kind
-from satchel.vocabulary import CLIENT_SESSION, FIND, LESSON_KINDS
+from satchel.vocabulary import CLIENT_SESSION, FIND
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -48,12 +48,6 @@ _LINES = re.compile(r"(?:#L?\d+(?:-L?\d+)?|:\d+(?:-\d+)?)$")
 
 PROMPT_CHARACTERS = 20_000
 """Characters at the beginning of a prompt that are searched for: pasted logs repeat themselves."""
-
-LESSON_SHARE = 0.25
-"""Share of the tokens of a prompt for what is remembered, on one line each; what it does not need is for code."""
-
-NO_LESSONS = dict.fromkeys(LESSON_KINDS, 0.0)
-"""Weights of the kinds of lessons beside code: they have a share of their own."""
 
 PROMPT_TOKENS = 800
 """Tokens of context with a prompt: two or three places to begin with; an agent that wants more asks for it."""
@@ -144,10 +138,8 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     attached = [*mentioned(prompt), *hook.event.attached]
     least = hook.settings.hooks_min_relevance
     globs = excluded(hook.places.root, hook.folder, attached)
-    room = max(int(tokens * LESSON_SHARE), 1)
-    lessons, deliver = hook.engine.answers.lessons(prompt, **hook.options(max_tokens=room))
-    options = hook.options(max_tokens=max(tokens - lessons.usage.used, 1), exclude=globs)
-    request, context, certainty = about_prompt(hook.engine, prompt, **options, weights=NO_LESSONS)
+    options = hook.options(max_tokens=max(tokens, 1), exclude=globs)
+    (lessons, deliver, request, context), certainty = about_prompt(hook.engine, prompt, **options)
     pairs = [(request, context)] if certainty >= least and asks_something(prompt) else []
     if not (pairs or lessons.items):
         has_it = bool(context.shown_before)
@@ -165,11 +157,11 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     )
 
 
-def about_prompt(engine: Satchel, prompt: str, **options: Any) -> tuple[Any, Context, float]:
-    """Return the request for a prompt (with options of `Satchel.request`), its context and its certainty, 0 to 1."""
+def about_prompt(engine: Satchel, prompt: str, **options: Any) -> tuple[Any, float]:
+    """Return what a prompt gets (with options of `Satchel.request`), and how certain its context is, 0 to 1."""
     request = engine.request(without_mentions(prompt)[:PROMPT_CHARACTERS], purpose=FIND, **options)
-    context = engine.answers.unrecorded(request)
-    return request, context, prompt_certainty(prompt, context, engine)
+    unasked = engine.answers.unasked(request)
+    return unasked, prompt_certainty(prompt, unasked.context, engine)
 
 
 def mentioned(prompt: str) -> list[str]:
@@ -214,6 +206,12 @@ def below(root: Path, path: Path) -> str | None:
 
 BRIEF = "brief"
 
+BRIEF_TOKENS = 300
+"""Most tokens of the brief beside the checkpoint and the active experience: every session pays for it."""
+
+WORK_SHARE = 0.5
+"""Largest share of it for what is remembered about the files that were worked on lately."""
+
 CHECKPOINT_CHARACTERS = 2_400
 """Length limit of the checkpoint, a quarter of the limit of an answer."""
 
@@ -247,8 +245,6 @@ def at_start(hook: EventContext) -> Answer:
         hook.refresh()
         notice = "satchel is indexing this folder; prompts get context as soon as it is done" if is_new else ""
     before = checkpoint(hook) if start == Start.COMPACT else ""
-    # Tokens of the brief at the start of a session, which pays for them needed or not: as many as `satchel brief`
-    # has.
     return hook.packed(lambda tokens: _brief(hook, before, tokens, notice), 1_000)
 
 
@@ -303,21 +299,26 @@ def active_experience(hook: EventContext) -> str:
 def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
     active = active_experience(hook)
     count = counter(hook.settings.budget_tokenizer).count
-    rest = max(tokens - count(before) - count(active), 1)
-    request = hook.engine.brief_request(**hook.options(max_tokens=rest))
+    rest = max(min(tokens - count(before) - count(active), BRIEF_TOKENS), 1)
+    room = max(int(rest * WORK_SHARE), 1)
+    lessons, deliver_lessons = hook.engine.lessons.told(None, **hook.options(max_tokens=room))
+    told = [item.id for item in lessons.items]
+    options = hook.options(max_tokens=max(rest - lessons.usage.used, 1), exclude=told)
+    request = hook.engine.brief_request(**options)
     context = hook.engine.answers.unrecorded(request)
     brief = context.text if context.items else ""
-    text = "\n\n".join(filter(None, (before, active, brief)))
+    text = "\n\n".join(filter(None, (before, active, lessons.text, brief)))
     to_review = hook.engine.memory.review.notice()
     if not text:
         return nothing("nothing is remembered here yet", notice or to_review)
-    contexts = (context,) if brief else ()
+    contexts = tuple(one for one in (lessons, context) if one.items)
+    items = sum(len(one.items) for one in contexts)
     parts = ("what was before" if before else "", "the active experience" if active else "",
-             counted(len(context.items)) if brief else "", to_review)  # fmt: skip
+             counted(items) if items else "", to_review)  # fmt: skip
     shown = ", ".join(filter(None, parts))
     notice = notice or f"satchel: {shown} (satchel hook log shows them)"
     deliver = partial(hook.engine.answers.deliver, request, context)
-    return Answer(telemetry.INJECTED, shown, text, notice, count(text), contexts, (deliver,))
+    return Answer(telemetry.INJECTED, shown, text, notice, count(text), contexts, (deliver_lessons, deliver))
 
 
 def before_compaction(hook: EventContext) -> Answer:

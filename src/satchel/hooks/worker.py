@@ -21,7 +21,6 @@ from satchel.safety import sanitize
 from satchel.system import telemetry
 from satchel.system.locations import locate
 from satchel.text import pattern, wording
-from satchel.vocabulary import Domain
 
 PREMORTEM_SHARE = 0.35
 """Share of the budget for a premortem at the first failure of a session. The failure itself gets the rest."""
@@ -76,12 +75,11 @@ def _edited(hook: event_context.EventContext) -> event_context.Answer:
 
 
 def _packed(hook: event_context.EventContext, tokens: int, *, is_first: bool) -> event_context.Answer:
-    """Pack similar failures; for the first failure of a session also a premortem."""
+    """Pack similar failures; for the first failure of a session also a premortem, if it is known for which work."""
     engine, output = hook.engine, hook.event.output
     answers = []
-    if is_first:
-        active = hook.active
-        domain, strategy = (active.domain, active.strategy) if active is not None else (Domain.DEBUGGING, None)
+    if is_first and (active := hook.active) is not None:
+        domain, strategy = active.domain, active.strategy
         share = max(int(tokens * PREMORTEM_SHARE), 1)
         premortem = engine.premortem_request(domain, strategy, **hook.options(max_tokens=share))
         answers.append((premortem, engine.answers.unrecorded(premortem)))

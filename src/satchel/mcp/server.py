@@ -452,9 +452,17 @@ LISTS: Mapping[str, Callable[[], Result]] = {
 
 
 def answer(answered: Answered) -> Result:
-    """Return the text once, byte for byte, or the notes if it is empty, and the structured content."""
-    text = answered.text if "usage" in answered.envelope else bounded(answered.text)
-    shown = text or without_home("; ".join(answered.notes)) or "done"
+    """Return the text once, byte for byte, and the structured content.
+
+    The notes are below the text, or instead of it if it is empty, unless its tokens are counted: many clients show only
+    the text.
+    """
+    notes = without_home("; ".join(answered.notes))
+    if "usage" in answered.envelope:
+        shown = answered.text or notes
+    else:
+        shown = "\n".join(filter(None, (bounded(answered.text), notes)))
+    shown = shown or "done"
     return {"content": [_text(shown)], "isError": False, "structuredContent": structured(answered)}
 
 

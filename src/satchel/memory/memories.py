@@ -12,7 +12,7 @@ from satchel.memory import weights
 from satchel.memory.model import ExchangeRecord, FoundMemory, Memory, Remark, Remembered
 from satchel.memory.records import Records, checked_limit, discard, document_of, empty_old, records_in
 from satchel.memory.scope import EVERYWHERE, Notebook
-from satchel.search.contradictions import contradicts
+from satchel.search.contradictions import contradicts, differs_in_fact, outranks
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
@@ -124,7 +124,7 @@ class Memories(Records[Memory]):
         moment = said or notebook.now()
         begins, ends = parse_moment(moment if since is None else since), None if until is None else parse_moment(until)
         if ends is not None and ends <= begins:
-            raise UsageError(f"it would be true until {until}, before it begins: give a later time", "until")
+            raise UsageError(f"it would be true until {iso_time(ends)}, before it begins: give a later time", "until")
         return Memory(
             id=notebook.new_id("mem", moment),
             importance=checked_importance(importance),
@@ -180,7 +180,7 @@ class Memories(Records[Memory]):
             hits = answering(search_kind(store, Kind.MEMORY, analyse(text), candidates=most, **options))
             memories = self._read(store, (hit.chunk.document for hit in hits))
         rows = [
-            FoundMemory(memory, hit.relevance, hit.chunk.fields.get("replaced_by", ""))
+            FoundMemory(memory, hit.relevance, *(hit.chunk.fields.get(name, "") for name in ("newer", "against")))
             for memory, hit in zip(memories, hits, strict=True)
         ]
         if as_of is not None:
@@ -237,11 +237,18 @@ class Memories(Records[Memory]):
         return [*(reason for reason, applies in reasons.items() if applies), *self._outdone(memory, known)]
 
     def _outdone(self, memory: Memory, known: Mapping[str, Memory]) -> list[str]:
-        """Return that a newer memory contradicts one, or says nearly the same."""
+        """Return that a newer memory differs from one in its value, or says nearly the same.
+
+        A decision or a prohibition is not cleaned up for a plain later fact.
+        """
         said, marks = memory.content, shingles(memory.content)
         newer = [one for one in self._near(said, known) if (one.begins, one.id) > (memory.begins, memory.id)]
-        opposed = (f"the newer {one.id} contradicts it" for one in newer if contradicts(said, one.content))
-        same = (one for one in newer if similarity(marks, shingles(one.content)) >= weights.SAME_PROSE)
+        opposed = (
+            f"newer: {one.id} differs (if it replaces this one, supersede it)"
+            for one in newer
+            if contradicts(said, one.content) and not outranks(memory.category, said, one.category)
+        )
+        same = (one for one in newer if _repeats(one.content, said, similarity(marks, shingles(one.content))))
         return [*opposed][:1] or [f"the newer {one.id} says nearly the same" for one in same][:1]
 
     def containing(self, question: str) -> list[Memory]:
@@ -364,10 +371,16 @@ def _similar(near: Iterable[Memory], content: str) -> tuple[FoundMemory, ...]:
     marks = shingles(content)
     rows = [FoundMemory(one, similarity(marks, shingles(one.content))) for one in near]
     alike = sorted(
-        (row for row in rows if row.score >= weights.SAME_PROSE), key=lambda row: (-row.score, row.memory.id)
+        (row for row in rows if _repeats(row.memory.content, content, row.score)),
+        key=lambda row: (-row.score, row.memory.id),
     )
     # Number of near-duplicates that are reported.
     return tuple(row._replace(score=round(row.score, 2)) for row in alike[:3])  # likeness digits
+
+
+def _repeats(text: str, other: str, score: float) -> bool:
+    """Return whether two texts say nearly the same: no name, number, verb or negation is in one of them alone."""
+    return score >= weights.SAME_PROSE and not differs_in_fact(text, other)
 
 
 def _contradicted(near: Iterable[Memory], content: str) -> tuple[Memory, ...]:

@@ -126,11 +126,16 @@ class Waiting(NamedTuple):
 
 
 class FoundMemory(NamedTuple):
-    """A memory with its `score`, 0 to 1: relevance or similarity. `replaced_by` is a newer one that contradicts it."""
+    """A memory with its `score`, 0 to 1: relevance or similarity.
+
+    `newer` is the id of a newer one that differs from it, and `against` that of an older decision or prohibition that
+    it contradicts; nobody has linked them.
+    """
 
     memory: Memory
     score: float
-    replaced_by: str = ""
+    newer: str = ""
+    against: str = ""
 
 
 class Remembered(NamedTuple):

@@ -7,7 +7,7 @@ of the request.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from satchel import vocabulary
 from satchel.answer.truncation import strategy_names
@@ -16,9 +16,10 @@ from satchel.operations import json
 from satchel.operations.json import NO_GUIDE, hit_lines, no_answer, no_items, no_walk
 from satchel.operations.operation import Answered, Operation, OperationCall, Parameter, Shape, text
 from satchel.safety import sanitize
+from satchel.safety.sanitize import clean_field
 from satchel.search.filters import SearchStrategy
 from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, SEARCHED_TYPES, Data, Format, Json, View, type_name
+from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, SEARCHED_TYPES, Context, Data, Format, Json, View, type_name
 
 HEAD = "HEAD"
 
@@ -411,3 +412,22 @@ SITUATION_CONTEXT = Operation(
     _situation_context, json.CONTEXT.schema, "Ask before you edit files you do not know.",
     leading=("task", "files", "tool"),
 )  # fmt: skip
+
+
+def lesson_lines(context: Context) -> list[str]:
+    """Return which records came unasked and which of the others came near, each with the evidence that it bears."""
+    from satchel.answer.bearing import evidence_of  # here, because few ask why
+    from satchel.search.lessons import is_lesson
+
+    shown = [(item.id, item.title, evidence_of(item.signals)) for item in context.items if is_lesson(item.signals)]
+    lines = [f"  {identity} came: {_evidence(evidence)}; {clean_field(title)}" for identity, title, evidence in shown]
+    return lines + [
+        f"  {one['id']} did not come: {_evidence(one['evidence'])}, {one['reason']}; {clean_field(one['title'])}"
+        for one in context.meta.get("lessons", ())
+    ]
+
+
+def _evidence(evidence: Mapping[str, float]) -> str:
+    """Return `evidence 0.42 (words 0.12, meaning 0.30)`."""
+    parts = ", ".join(f"{name} {value:.2f}" for name, value in evidence.items() if name != "all" and value > 0)
+    return f"evidence {evidence.get('all', 0.0):.2f} ({parts or 'none'})"

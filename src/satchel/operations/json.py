@@ -212,9 +212,11 @@ def line(text: str) -> str:
     return clean_field(safe(text), 100)  # characters of a text on a line of a list
 
 
-def newer_mark(newer: str) -> str:
-    """Return what is behind a memory that a newer one contradicts, empty for any other."""
-    return f"  (replaced by the newer {clean_field(newer)})" if newer else ""
+def other_mark(newer: str, against: str) -> str:
+    """Return what is behind a memory from which a newer one differs or that is against an older one, else nothing."""
+    if against:
+        return f"  (against the older {clean_field(against)}, which stays first)"
+    return f"  (newer: {clean_field(newer)})" if newer else ""
 
 
 LINE_CHARACTERS = 100
@@ -263,7 +265,7 @@ def _part_line(hit: Hit) -> str:
 
 def _record_line(hit: Hit) -> str:
     """`memory:3f2a  0.31  Deploy on Mondays`."""
-    newer = newer_mark(hit.chunk.fields.get("replaced_by", ""))
+    newer = other_mark(hit.chunk.fields.get("newer", ""), hit.chunk.fields.get("against", ""))
     return f"{clean_field(hit.chunk.id)}  {hit.relevance:.2f}  {clean_field(hit.chunk.title)}{newer}"
 
 

@@ -19,7 +19,7 @@ from satchel.operations.json import (
     TEXTS,
     line,
     minute,
-    newer_mark,
+    other_mark,
     rounded,
     safe,
 )
@@ -45,7 +45,7 @@ MEMORY = _kept(Memory)
 MEMORIES = record(memories=many(MEMORY).of(_itself))
 MATCH = Field(MEMORY.schema, lambda match: {
     **MEMORY.data(match.memory), "score": rounded(match.score),
-    **({"replaced_by": match.replaced_by} if match.replaced_by else {}),
+    **{name: value for name in ("newer", "against") if (value := getattr(match, name))},
 })  # fmt: skip
 MATCHES = record(memories=many(MATCH).of(_itself))
 UNTIDY = Field(MEMORY.schema, lambda row: {**MEMORY.data(row.memory), "reasons": row.reasons, "shown": row.shown})
@@ -89,11 +89,11 @@ GROUPING = record(
 MEMBER = record(id=TEXT, text=SAFE, similarity=ROUNDED, tier=TEXT)
 
 
-def memory_line(memory: Memory, score: str = "", newer: str = "") -> str:
+def memory_line(memory: Memory, score: str = "", newer: str = "", against: str = "") -> str:
     """`mem_...  0.83  decision 0.9  Retries back off exponentially`."""
     mark = "  (replaced)" if memory.superseded_by else f"  (until {memory.valid_to[:10]})" if memory.valid_to else ""
     cells = (memory.id, score, f"{memory.category} {memory.importance:g}", line(memory.content))
-    return "  ".join(filter(None, cells)) + mark + newer_mark(newer) + shared_mark(memory)
+    return "  ".join(filter(None, cells)) + mark + other_mark(newer, against) + shared_mark(memory)
 
 
 def shared_mark(record: Memory | Experience | Value) -> str:

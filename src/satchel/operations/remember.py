@@ -106,12 +106,17 @@ def _stored(call: OperationCall) -> Answered:
 
 def _opposed(call: OperationCall, memory: Memory, older: Sequence[Memory]) -> list[str]:
     """Return a note for each older memory that a new one contradicts, with how to link the two."""
-    return [
-        f"it contradicts {one.id} ({json.minute(one.begins)}: {json.line(one.content)}): if it replaces that, "
-        + call.caller.spelling.supersede.format(old=one.id, new=memory.id)
-        for one in older
-        if one.id != memory.id
-    ]
+    from satchel.search.contradictions import outranks  # here, because operations are described without the engine
+
+    notes = []
+    for one in (other for other in older if other.id != memory.id):
+        verb, rank = (
+            ("is against", _STAYS) if outranks(one.category, one.content, memory.category) else ("differs from", "")
+        )
+        said = f"{one.category}, {json.minute(one.begins)}: {json.line(one.content)}"
+        link = call.caller.spelling.supersede.format(old=one.id, new=memory.id)
+        notes.append(f"it {verb} {one.id} ({said}){rank}: if it replaces that, {link}")
+    return notes
 
 
 def _marked(call: OperationCall) -> Answered:
@@ -221,6 +226,8 @@ def _memories(call: OperationCall) -> Answered:
     )
 
 
+_STAYS = ", which stays first"
+
 _NO_MEMORY = "nothing that is remembered here matches"
 
 
@@ -229,7 +236,7 @@ def _matches(call: OperationCall, question: str) -> Answered:
         raise UsageError("superseded does not apply to a question: leave one of the two out", "superseded")
     limit = call.arguments.get("limit", 10)  # default number of matches of a question
     matches = call.engine.memories.search(question, limit=limit, **call.chosen(OF_SEARCH))
-    lines = [records.memory_line(row.memory, f"{row.score:.2f}", row.replaced_by) for row in matches]
+    lines = [records.memory_line(row.memory, f"{row.score:.2f}", row.newer, row.against) for row in matches]
     return Answered("\n".join(lines), records.MATCHES.data(matches), () if matches else (_NO_MEMORY,))
 
 

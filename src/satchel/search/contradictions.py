@@ -1,117 +1,333 @@
-"""Statements about the same matter that cannot both be true now: another value after the same words, or a negation.
+"""Statements about the same matter that cannot both be true now, and which of them comes first.
 
-"The quota is 5 GB" and "The quota is 50 GB", "Use npm" and "Use pnpm", "Run it" and "Do not run it". It compares words,
-knows no meanings, and prefers to miss a contradiction: another subject, an addition or another prohibition is none.
+A newer one contradicts an older one if it gives another value to the same attribute of the same thing ("The quota is
+5 GB", "The quota is 50 GB"), if it tells that something was changed ("We renamed the default branch to main"), or if
+only one of the two denies the same. It compares words and knows no meanings, so it prefers to miss a contradiction:
+what can be true beside the older statement (an addition, another scope, a description) is none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from itertools import starmap
-from typing import NamedTuple
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 from satchel.search import weights
-from satchel.text import STOP_WORDS, pattern, word_lists
+from satchel.text import pattern, stem, word_lists, wording
 from satchel.types import Hit
+from satchel.vocabulary import MemoryCategory
 
-_WORD = pattern(r"https?://\S+|\w+(?:[.:/+#-]\w+)*")
-_KNOWN = {heading: frozenset(words) for heading, words in word_lists("statements.txt").items()}
+_WORD = pattern(r"https?://\S+|[\w#]+(?:[.:/+@#-]+\w+)*[#+]*")
 _CONTRACTED = (("don't", "do not"), ("doesn't", "does not"), ("mustn't", "must not"), ("can't", "can not"))
+_CLAUSE = pattern(r"[,;]\s|\.\s|\s[-\u2013\u2014]\s|\s\(")
+_SENTENCE_START = pattern(r"(?:^|[.!?:]\s+)(\w+)")
+_DESCRIBES = pattern(r"\w{2,}(?:ed|ing|ive|able|ible|ful|less|ous|ent|ant|ical|en)$")
+_CODED = pattern(r"\d|_|\w[./@-]\w|[a-z][A-Z]|[A-Z]{2}")
+_BE = frozenset({"is", "are", "was", "were", "be", "ist", "sind", "war", "est", "sont", "es", "son"})
+
+_EXCHANGED, _CHANGED = wording("an old value beside a new one"), wording("changed to a new value")
+
+
+@cache
+def _known() -> Mapping[str, frozenset[str]]:
+    return {heading: frozenset(words) for heading, words in word_lists("statements.txt").items()}
+
+
+@cache
+def _alternatives() -> Mapping[str, frozenset[str]]:
+    """Return the headings of the lists of alternatives that have a word."""
+    found: dict[str, set[str]] = {}
+    for heading, words in word_lists("alternatives.txt").items():
+        for word in words:
+            found.setdefault(word, set()).add(heading)
+    return {word: frozenset(headings) for word, headings in found.items()}
+
+
+class _Statement(NamedTuple):
+    """The words of the main clause of a statement without its frame, in order: as written, and their stems."""
+
+    words: list[str]
+    stems: list[str]
+    is_denied: bool
+    adds: bool
+    text: str
 
 
 def contradicts(older: str, newer: str) -> bool:
     """Return whether a newer statement says another thing about the same matter."""
     first, second = (_statement(text, weights.STATEMENT_WORDS) for text in (older, newer))
-    if first is None or second is None or first.words[:1] != second.words[:1]:
-        return False  # the first words are the same in every contradiction
-    if first.is_denied != second.is_denied:
-        return first.words == second.words
-    return not first.is_denied and first.words != second.words and _has_other_value(first, second)
-
-
-def _has_other_value(older: _Statement, newer: _Statement) -> bool:
-    """Return whether the same words are followed by another value."""
-    told, said, common = older.words, newer.words, older.distinct & newer.distinct
-    earliest = _earliest(told, common & _KNOWN["verbs"])
-    if len(common) < weights.COMMON_WORDS or STOP_WORDS.issuperset(common) or told[:earliest] != said[:earliest]:
+    if first is None or second is None:
         return False
-    from difflib import SequenceMatcher  # here, because few statements share that much
-
-    steps = [step for step in SequenceMatcher(None, told, said, autojunk=False).get_opcodes() if step[0] != "equal"]
-    replaced = [(told[step[1] : step[2]], said[step[3] : step[4]]) for step in steps if step[0] == "replace"]
-    return all((
-        len(replaced) == 1,
-        all(starmap(_is_exchanged, replaced)),
-        all(step[1] >= earliest for step in steps),
-    ))  # fmt: skip
-
-
-def _earliest(told: Sequence[str], verbs: frozenset[str]) -> int:
-    """Return where another value may begin: after the first verb, else in the second half."""
-    return next((place + 1 for place, word in enumerate(told) if word in verbs), (len(told) + 1) // 2)
-
-
-def _is_exchanged(old: Sequence[str], new: Sequence[str]) -> bool:
-    """Return whether a value is replaced by one of its kind, both of a few words."""
-    return max(len(old), len(new)) <= weights.EXCHANGED_WORDS and _is_number(old[0]) == _is_number(new[0])
-
-
-def _is_number(word: str) -> bool:
-    return any(letter.isdigit() for letter in word)
-
-
-class _Statement(NamedTuple):
-    """The words of a statement without negations and frame, in order and as a set."""
-
-    words: list[str]
-    distinct: frozenset[str]
-    is_denied: bool
+    if first.is_denied != second.is_denied and _says_the_same(first, second):
+        return True
+    if first.is_denied or (second.adds and not first.adds):
+        return False
+    if first.stems == second.stems:  # the value may be behind the first clause
+        whole = [_statement(text, weights.STATEMENT_WORDS, whole=True) for text in (older, newer)]
+        first, second = whole[0] or first, whole[1] or second
+    return _tells_of_change(first, second) or (not second.is_denied and _has_other_value(first, second))
 
 
 @lru_cache(1_000)
-def _statement(text: str, most_words: int) -> _Statement | None:
-    """Return the words of a statement, None if it has none or is too long to be compared."""
-    lower = text.lower()
+def _statement(text: str, most_words: int, *, whole: bool = False) -> _Statement | None:
+    """Return a statement, or all clauses of it, None if it has no words or too many to be compared."""
+    folded = text.replace("\u2019", "'")
     for short, full in _CONTRACTED:
-        lower = lower.replace(short, full)
-    written = [word.strip(".") for word in _WORD.findall(lower)[: most_words + 1]]
-    if not written or len(written) > most_words:
+        folded = re.sub(short, full, folded, flags=re.IGNORECASE)
+    every = _WORD.findall(folded)
+    if not every or len(every) > most_words:
         return None
-    negations = _KNOWN["negations"]
-    words = [word for word in written if word not in negations and word not in _KNOWN["frame"]]
-    return _Statement(words, frozenset(words), not negations.isdisjoint(written))
+    known = _known()
+    clause = folded if whole else _CLAUSE.split(folded.strip(), maxsplit=1)[0]
+    written = [word.strip(".") for word in _WORD.findall(clause)]
+    lower = [word.lower() for word in written]
+    end = next((n for n, word in enumerate(lower) if n and word in known["since"]), len(lower))
+    end = len(lower) if end < len(lower) and lower[end] == "as" and lower[end + 1 : end + 2] != ["of"] else end
+    negations = known["negations"]
+    words = [word for word in written[:end] if word.lower() not in negations | known["frame"] | known["additions"]]
+    return _Statement(
+        words,
+        [_stem(word) for word in words],
+        not negations.isdisjoint(lower),
+        not known["additions"].isdisjoint(word.lower() for word in every),
+        folded,
+    )
+
+
+def _stem(word: str) -> str:
+    lower = word.lower()
+    return "be" if lower in _BE else stem(lower)
+
+
+def _says_the_same(older: _Statement, newer: _Statement) -> bool:
+    """Return whether statements have the same words, in the same order except for the verb: "files are committed"."""
+    lifted = _known()["permissions"]
+    told, said = (
+        [mark for word, mark in zip(one.words, one.stems, strict=True) if word.lower() not in lifted]
+        for one in (older, newer)
+    )
+    if not told or sorted(told) != sorted(said):
+        return False
+    return told == said or any(_without(told, mark) == _without(said, mark) for mark in told)
+
+
+def _without(marks: Sequence[str], mark: str) -> list[str]:
+    return [one for one in marks if one != mark]
+
+
+def _tells_of_change(older: _Statement, newer: _Statement) -> bool:
+    """Return whether a newer statement tells that what the older one says was changed."""
+    told = frozenset(older.stems)
+    said = frozenset(map(_stem, _WORD.findall(newer.text)))
+    for match in _EXCHANGED.finditer(newer.text):
+        old = next(filter(None, match.groups()))
+        gone = [_stem(word) for word in _WORD.findall(old) if word.lower() not in _known()["frame"]][:1]
+        topic = told - {*gone, "be", *map(_stem, _known()["prepositions"])}
+        if gone and gone[0] in told and (not topic or topic & said):
+            return True
+    change = _CHANGED.search(newer.text)
+    if change is None:
+        return False
+    subject, verb, value = _parts(older)
+    new = [word for word in _WORD.findall(_CLAUSE.split(change["value"])[0]) if word.lower() not in _known()["frame"]]
+    is_about = bool(subject) and frozenset(map(_stem, subject)) <= said
+    return bool(verb and new) and is_about and _stem(new[0]) not in told and _is_comparable(subject, value, new)
+
+
+def _parts(one: _Statement) -> tuple[list[str], str, list[str]]:
+    """Return subject, verb and value of a statement; no verb where none is known."""
+    verbs = _known()["verbs"]
+    place = next((n for n, word in enumerate(one.words) if word.lower() in verbs), None)
+    if place is None:
+        return one.words, "", []
+    value = one.words[place + 1 :]
+    while value and (value[0].lower() in _known()["prepositions"] or value[0].lower().endswith(("ed", "en", "pt"))):
+        value = value[1:]
+    return one.words[:place], one.words[place].lower(), value
+
+
+def _is_comparable(subject: Sequence[str], old: Sequence[str], new: Sequence[str]) -> bool:
+    """Return whether two values can be of one attribute: numbers, alternatives, both coded, or of a known attribute."""
+    if not old or not new:
+        return False
+    if _is_number(old[0]) or _is_number(new[0]):
+        return _is_number(old[0]) and _is_number(new[0])
+    if _are_alternatives(old[0], new[0]):
+        return True
+    if _describes(old[0]) or _describes(new[0]):
+        return False
+    return _is_attribute(subject) or all(_is_name(value[0]) for value in (old, new))
+
+
+def _has_other_value(older: _Statement, newer: _Statement) -> bool:
+    """Return whether the same words are followed by another value of the same attribute."""
+    if older.stems == newer.stems or not set(older.stems) & set(newer.stems):
+        return False
+    from difflib import SequenceMatcher  # here, because few statements share that much
+
+    steps = SequenceMatcher(None, older.stems, newer.stems, autojunk=False).get_opcodes()
+    changed = [step for step in steps if step[0] != "equal"]
+    if len(changed) != 1 or changed[0][0] != "replace":
+        return False
+    _, start, end, first, last = changed[0]
+    old, new = older.words[start:end], newer.words[first:last]
+    if max(len(old), len(new)) > weights.EXCHANGED_WORDS or start != first:
+        return False
+    known, rest = _known(), older.words[end:]
+    if start == 0:  # another subject of the same words: only where there is one at a time
+        is_owner = bool(rest) and (rest[0].lower() in known["owners"] or _is_role(rest))
+        return is_owner and all(word[:1].isupper() and word.lower() not in known["verbs"] for word in (*old, *new))
+    verb = next((n for n, word in enumerate(older.words[:start]) if word.lower() in known["verbs"]), None)
+    if verb is None and start < (len(older.words) + 1) // 2:
+        return False
+    before = [word.lower() for word in older.words[:start]]
+    subject = older.words[:start] if verb is None else older.words[:verb]
+    return _is_exchanged(subject, before, old, new)
+
+
+def _is_exchanged(subject: Sequence[str], before: Sequence[str], old: Sequence[str], new: Sequence[str]) -> bool:
+    """Return whether one value takes the place of another: `before` are the words before both, in lower case."""
+    known = _known()
+    if any(word.lower() in known["prepositions"] | known["verbs"] and not word.isupper() for word in (*old, *new)):
+        return False
+    if any(map(_is_number, (*old, *new))):
+        return _is_same_quantity(old, new)
+    if any(_are_alternatives(one, other) for one in old for other in new):
+        return known["many"].isdisjoint(before)
+    if any(map(_describes, (*old, *new))):
+        return False
+    if not known["single"].isdisjoint(before) and _is_proper(old[0]) == _is_proper(new[0]):
+        return True
+    is_identity = before[-1:] != [] and before[-1] in _BE
+    return is_identity and _is_attribute(subject)
+
+
+def _is_same_quantity(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Return whether both are numbers of the same thing: `5 GB`, `50 MB`, `two`, `02:00`."""
+    if len(old) != len(new):
+        return False
+    pairs = list(zip(old, new, strict=True))
+    return all(
+        (_is_number(one) and _is_number(other)) or _stem(one) == _stem(other) or _are_alternatives(one, other)
+        for one, other in pairs
+    )
+
+
+def _is_number(word: str) -> bool:
+    return word[:1].isdigit() or "numbers" in _alternatives().get(word.lower(), ())
+
+
+def _is_name(word: str) -> bool:
+    return word[:1].isupper() or _CODED.search(word) is not None
+
+
+def _is_proper(word: str) -> bool:
+    return word[:1].isupper() and not word.isupper()
+
+
+def _describes(word: str) -> bool:
+    """Return whether a word is likely to describe, so that something else may be true beside it."""
+    lower = word.lower()
+    return not _is_name(word) and (lower in _known()["descriptions"] or _DESCRIBES.fullmatch(lower) is not None)
+
+
+def _are_alternatives(one: str, other: str) -> bool:
+    known = _alternatives()
+    return not known.get(one.lower(), frozenset()).isdisjoint(known.get(other.lower(), frozenset()))
+
+
+def _is_attribute(subject: Sequence[str]) -> bool:
+    """Return whether a subject is an attribute with one value: its last word, or that before "of"."""
+    lower = [word.lower() for word in subject]
+    end = next(
+        (n for n, word in enumerate(lower) if n and word in ("of", "for", "in", "von", "der", "des")), len(lower)
+    )
+    return bool(lower[:end]) and lower[end - 1] in _known()["attributes"]
+
+
+def _is_role(rest: Sequence[str]) -> bool:
+    """Return whether the words after a name say which role somebody has: "is the design lead"."""
+    return rest[0].lower() in _BE and len(rest) > 1 and _is_attribute(rest[1:])
+
+
+def differs_in_fact(one: str, other: str) -> bool:
+    """Return whether two texts differ in a name, a number, a verb or a negation, so that neither repeats the other."""
+    known = _known()
+    told, said = (
+        {word: _stem(word.strip(".")) for word in _WORD.findall(re.sub("[\u2019']s\\b", "", text))}
+        for text in (one, other)
+    )
+    only = [word for word, mark in told.items() if mark not in said.values()]
+    only += [word for word, mark in said.items() if mark not in told.values()]
+    first = frozenset(_SENTENCE_START.findall(one) + _SENTENCE_START.findall(other))
+    apart = known["negations"] | known["verbs"]
+    return any(_is_number(word) or word.lower() in apart or (_is_name(word) and word not in first) for word in only)
+
+
+def is_binding(category: object, text: str) -> bool:
+    """Return whether a memory is a decision or a prohibition, which a plain later fact does not outrank."""
+    if category == MemoryCategory.DECISION:
+        return True
+    statement = _statement(text, weights.STATEMENT_WORDS)
+    return statement is not None and statement.is_denied
+
+
+def outranks(category: object, text: str, newer_category: object) -> bool:
+    """Return whether an older memory stays before one that contradicts it: a decision alone lifts a binding one."""
+    return newer_category != MemoryCategory.DECISION and is_binding(category, text)
 
 
 def newest_first(hits: Sequence[Hit], text_of: Callable[[int], str]) -> tuple[Hit, ...]:
-    """Return hits with each newer statement before what it contradicts, and the older ones marked `replaced_by` it.
+    """Return hits with each newer statement before what it contradicts, the older ones with it as their `newer`.
 
-    Scores and relevances stay with the places; nothing is left out.
+    A decision or a prohibition stays before a plain later fact, which then has it as its `against`. Scores and
+    relevances stay with the places; nothing is left out.
     """
     order = list(hits)
     for older in hits:
+        told = text_of(older.chunk.document)
         newer = [
             one for one in order if one.chunk.created > older.chunk.created
-            and contradicts(text_of(older.chunk.document), text_of(one.chunk.document))
+            and contradicts(told, text_of(one.chunk.document))
         ]  # fmt: skip
-        if newer:
-            last = max(newer, key=lambda one: (one.chunk.created, one.chunk.id))
-            place = next(n for n, one in enumerate(order) if one.chunk.id == older.chunk.id)
-            order[place] = _marked(older, last.chunk.id.partition(":")[2])
-            if order.index(last) > place:
-                order.remove(last)
-                order.insert(place, last)
+        if not newer:
+            continue
+        last = max(newer, key=lambda one: (one.chunk.created, one.chunk.id))
+        if outranks(older.chunk.fields.get("category"), told, last.chunk.fields.get("category")):
+            first, second = _at(order, older), _marked(_at(order, last), against=older)
+        else:
+            first, second = _at(order, last), _marked(_at(order, older), newer=last)
+        _put(order, first, second)
     return tuple(_placed(one, at) for one, at in zip(order, hits, strict=True))
 
 
-def _marked(hit: Hit, newer: str) -> Hit:
-    return hit._replace(chunk=replace(hit.chunk, fields={**hit.chunk.fields, "replaced_by": newer}))
+def _at(order: Sequence[Hit], hit: Hit) -> Hit:
+    """Return the hit of the same record in its present form."""
+    return next(one for one in order if one.chunk.id == hit.chunk.id)
+
+
+def _put(order: list[Hit], first: Hit, second: Hit) -> None:
+    """Put two hits into their places, the first one before the second."""
+    places = sorted(n for n, one in enumerate(order) if one.chunk.id in (first.chunk.id, second.chunk.id))
+    if order[places[0]].chunk.id != first.chunk.id:
+        order.pop(places[1])
+        order.insert(places[0], first)
+        order[places[0] + 1] = second
+    else:
+        order[places[1]] = second
+
+
+def _marked(hit: Hit, **others: Hit) -> Hit:
+    marks: dict[str, Any] = {name: other.chunk.id.partition(":")[2] for name, other in others.items()}
+    return hit._replace(chunk=replace(hit.chunk, fields={**hit.chunk.fields, **marks}))
 
 
 def _placed(hit: Hit, at: Hit) -> Hit:
     """Return a hit with the score and the relevance of another place."""
-    less = 0.001 if "replaced_by" in hit.chunk.fields else 0.0  # equal ones would be in the order of their ids
+    is_second = not {"newer", "against"}.isdisjoint(hit.chunk.fields)
+    less = 0.001 if is_second else 0.0  # equal ones would be in the order of their ids
     score = at.score - less
     spans = tuple(span._replace(value=span.value + score - hit.score) for span in hit.spans)
     return hit._replace(score=score, relevance=at.relevance * (1 - less), spans=spans)

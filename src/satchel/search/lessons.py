@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import lazy_numpy as np
 from satchel.intent import Intent, intent_of
@@ -21,15 +22,21 @@ from satchel.search.query import TELLING_FORMS, Query, QueryTerm
 from satchel.search.strength import title_of
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
-from satchel.text import stem, word_lists
-from satchel.types import Kind
+from satchel.text import EXACT_MARK, stem, word_lists
+from satchel.types import Kind, Signal
 
-BEARS = "bears"
-"""Name of the signal of how much a record bears on a request, on one scale for all kinds."""
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+BEARS, FILE, WORK = "bears", "file named", "kind of work"
+"""Names of signals: how much a record bears on a request, on one scale for all kinds, and two kinds of evidence."""
 
 LED_TO = 3
 """Files that a request leads to, the best first: a record that names one of them is about the same place."""
 
+
+EVERY_WORD, BESIDE_EVERY_WORD = 0.99, 0.4
+"""Where a record has this share of the words of a request, others need this part of its evidence."""
 
 LEAST_WORDS = 2
 """Words of a question that a record has: one alone is a coincidence."""
@@ -47,6 +54,25 @@ def works_of(terms: Iterable[str]) -> tuple[frozenset[str], ...]:
     return tuple(work for work in _kinds_of_work() if not work.isdisjoint(present))
 
 
+def is_lesson(signals: Iterable[Signal]) -> bool:
+    """Return whether a record with these signals is given unasked, because it bears on the request."""
+    return any(signal.name == BEARS for signal in signals)
+
+
+class Bearing(NamedTuple):
+    """The evidence that each chunk of a kind bears on a request.
+
+    `total` is the sum, 0 for chunks that do not bear on it; `below` is that of the others. `file` and `work` are parts
+    of it, 0 to 1, None where only words count. `bar` says what a chunk needs.
+    """
+
+    total: FloatArray
+    below: FloatArray
+    file: FloatArray | None
+    work: FloatArray | None
+    bar: str
+
+
 def bearing(
     store: Store,
     kind: Kind,
@@ -55,28 +81,55 @@ def bearing(
     matched: FloatArray,
     meaning: FloatArray | None,
     paths: Sequence[str],
-) -> FloatArray:
-    """Return how much each chunk of a kind bears on a request, 0 to 1; 0 for those that do not.
+    intent: Intent | None = None,
+) -> Bearing:
+    """Return how much each chunk of a kind bears on a request.
 
     `scores` are those of its words, `matched` is how well each chunk answers it, by words or by meaning, and `meaning`
-    its similarity above the mean; both 0 to 1. `paths` are the files that the request leads to, best first.
+    its similarity above the mean; both 0 to 1. `paths` are the files that the request leads to, best first. Without an
+    `intent` the wording tells it.
     """
     lexicon = store.lexicon(kind)
     shares = scores.chunk_matched
     by_words = shares if meaning is None else (1 - weights.LESSON_MEANING) * shares + weights.LESSON_MEANING * meaning
-    total: FloatArray = by_words
-    if intent_of(title_of(query)) is Intent.CHANGES:
-        total = total + weights.LESSON_FILE * _naming(store, lexicon, paths[:LED_TO])
-        total = total + weights.LESSON_WORK * _working(lexicon, query)
-        bears = total >= weights.LESSON_FLOOR
+    intent = intent or intent_of(title_of(query))
+    file: FloatArray | None = None
+    work: FloatArray | None = None
+    if intent is Intent.CHANGES:
+        file, work = _naming(store, lexicon, paths[:LED_TO]), _working(lexicon, query)
+        total = by_words + weights.LESSON_FILE * file + weights.LESSON_WORK * work
+        floor = weights.LESSON_FLOOR
+        if shares[lexicon.live_chunk].max(initial=0.0) >= EVERY_WORD:
+            floor = max(floor, BESIDE_EVERY_WORD * float(total[lexicon.live_chunk].max()))
+        bears = total >= floor
+        bar = f"evidence of {floor:.2g}"
+    elif intent is Intent.FAILS:  # words of every log are no evidence
+        file, (count, rarity) = _naming(store, lexicon, paths), _words_of(query, scores.chunk_occurrences, lexicon)
+        total = by_words + weights.LESSON_FILE * file
+        # A name such as `TypeError` is two words by itself, so it takes one more.
+        bears = (file > 0) | _named(lexicon, query) | ((rarity >= weights.LESSON_RARITY) & (count > LEAST_WORDS))
+        bar = "a file or a name of the failure, or rare words of it"
     else:
         names_code = bool(query.paths) or any(mention.form in TELLING_FORMS for mention in query.symbols)
         count, rarity = _words_of(query, scores.chunk_occurrences, lexicon)
         bears = (matched >= weights.LESSON_SHARE) & (count >= LEAST_WORDS)
-        if not names_code:
+        bar = f"{weights.LESSON_SHARE:.0%} of the words"
+        if intent is Intent.ASKS and not names_code:
             bears |= (rarity >= weights.LESSON_RARITY) & (count >= LEAST_WORDS)
-        total = np.maximum(total, matched)
-    return np.where(lexicon.live_chunk & bears, np.minimum(total, 1.0), 0.0)
+            bar += " or two rare ones"
+        total = np.maximum(by_words, matched)
+    live = np.where(lexicon.live_chunk, total, 0.0)
+    return Bearing(np.where(bears, live, 0.0), np.where(bears, 0.0, live), file, work, bar)
+
+
+def _named(lexicon: Lexicon, query: Query) -> npt.NDArray[np.bool_]:
+    """Return which chunks have a name of a request as it is written, such as `RetryError`."""
+    written = [mention.text.lower() for mention in query.symbols if mention.form in TELLING_FORMS]
+    terms = [QueryTerm(f"{EXACT_MARK}{name}", 1.0, 0.0) for name in dict.fromkeys(written)]
+    named = np.zeros(len(lexicon.live_chunk), dtype=bool)
+    for _, chunks in bm25.holders(lexicon, terms) if terms else ():
+        named[chunks] = True
+    return named
 
 
 def _words_of(query: Query, found: bm25.Occurrences, lexicon: Lexicon) -> tuple[FloatArray, FloatArray]:

@@ -24,12 +24,13 @@ from functools import partial
 from typing import NamedTuple
 
 from satchel import lazy_numpy as np
+from satchel.intent import Intent
 from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray, Occurrences
 from satchel.search.chunks import chunk_of, identity_of, stored_rows
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
-from satchel.search.lessons import BEARS, bearing
+from satchel.search.lessons import BEARS, FILE, WORK, Bearing, bearing
 from satchel.search.periods import period_in
 from satchel.search.query import Query, subject_of
 from satchel.search.strength import places_of, relevance_of, title_of
@@ -45,6 +46,9 @@ NOTE_SPAN_SHARE = 0.05
 
 REPLACING_RECORDS = 20
 """Best memories among which a newer one comes before what it contradicts."""
+
+BELOW_BAR = 3
+"""Lessons that do not bear on a request but are named, with their evidence, where somebody asks why."""
 
 _TIERS = {str(tier): weight for tier, weight in TIER_WEIGHTS.items()}
 
@@ -101,7 +105,8 @@ class SearchResult(NamedTuple):
 
     `strength` is how well the kind answers, 0 to 1, and `matched` the share of the question's idf mass in its best
     spans (`satchel.search.strength`); for records both are the best match. `with_vectors` of `chunks` have a
-    vector; it is None where vectors were not used.
+    vector; it is None where vectors were not used. Of lessons `beyond` are the best without room, `below` the best of
+    those that do not bear on the request, and `bar` is what these would need.
     """
 
     hits: tuple[Hit, ...]
@@ -109,6 +114,9 @@ class SearchResult(NamedTuple):
     chunks: int = 0
     strength: float = 0.0
     matched: float = 0.0
+    beyond: tuple[Hit, ...] = ()
+    below: tuple[Hit, ...] = ()
+    bar: str = ""
 
 
 def search_records(
@@ -122,10 +130,12 @@ def search_records(
     likeness: Likeness | None = None,
     silent: AbstractSet[SearchStrategy] = frozenset(),
     led_to: Sequence[str] | None = None,
+    intent: Intent | None = None,
 ) -> SearchResult:
     """Rank the records of one kind; at most `candidates` of those that the filters admit, each once.
 
-    With `led_to`, the files that the question leads to, only the lessons that bear on it are found (`lessons.py`).
+    With `led_to`, the files that the question leads to, only the lessons that bear on it are found (`lessons.py`);
+    after a failure, which is an `intent`, in the order of a search.
 
     Recency is relative to `now` (seconds since the epoch, 0 for unknown). A record matches by the share
     of the question's idf mass or, if that is larger, by its vector; relevance follows from that and from its place.
@@ -154,9 +164,14 @@ def search_records(
             vectors = around.joined(vectors)[around.order.place] * around.worth
         ranked, weight = _joined(kind, words, scores.chunk_matched, vectors)
         signals = [_Column("words", words, 1 - weight), _Column("vectors", similar.cosine, weight)]
-    if led_to is not None:
-        ranked = matched = bearing(store, kind, query, scores, matched, None if likeness is None else vectors, led_to)
-        signals = [_Column(BEARS, ranked, 1.0), *signals]
+    meaning, found = None if likeness is None else vectors, None
+    if led_to is not None and intent is Intent.FAILS:
+        bears = bearing(store, kind, query, scores, matched, meaning, led_to, intent).total > 0
+        ranked, matched = np.where(bears, ranked, 0.0), np.where(bears, matched, 0.0)
+    elif led_to is not None:
+        found = bearing(store, kind, query, scores, matched, meaning, led_to, intent)
+        ranked, matched = found.total, np.minimum(found.total, 1.0)
+        signals = _evidence(found, scores.chunk_matched, meaning)
     is_theme = query.is_broad and kind in LESSON_KINDS
     if is_theme:
         ranked, matched = _of_theme(store, kind, query, _share(ranked), matched, now, has_table=likeness is not None)
@@ -172,7 +187,26 @@ def search_records(
     shares = ((hit, hit.relevance / max(strength, 1e-12), place) for hit, place in placed)
     rated = tuple([hit._replace(relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
     rated = _ordered(store, kind, query, rated, is_theme=is_theme)
-    return SearchResult(rated, covered, lexicon.chunk_count, strength, strength)
+    result = SearchResult(rated, covered, lexicon.chunk_count, strength, strength)
+    return result if found is None else _with_others(result, store, ranking, found, filters, now)
+
+
+def _with_others(
+    result: SearchResult, store: Store, ranking: _Ranking, found: Bearing, filters: Filters, now: float
+) -> SearchResult:
+    """Return the result with the best of the records that do not bear on the request, and what they would need."""
+    lower = np.where(found.below > 0, found.below, -np.inf)
+    below = _hits(store, ranking._replace(ranked=lower, matched=found.below), BELOW_BAR, filters, now)
+    return result._replace(below=tuple(below), bar=found.bar)
+
+
+def _evidence(found: Bearing, words: FloatArray, meaning: FloatArray | None) -> list[_Column]:
+    """Return how much each chunk bears on a request, and the kinds of evidence of it."""
+    share = 0.0 if meaning is None else weights.LESSON_MEANING
+    columns = [_Column(BEARS, np.maximum(found.total, found.below), 1.0), _Column("words", words, 1 - share)]
+    columns += [_Column("vectors", meaning, share)] if meaning is not None else []
+    parts = ((FILE, found.file, weights.LESSON_FILE), (WORK, found.work, weights.LESSON_WORK))
+    return columns + [_Column(name, values, weight) for name, values, weight in parts if values is not None]
 
 
 def _ordered(store: Store, kind: Kind, query: Query, hits: tuple[Hit, ...], *, is_theme: bool) -> tuple[Hit, ...]:

@@ -27,6 +27,9 @@ from satchel.types import Kind
 THEME_LITERAL = 0.99
 """Records that match the subject this well, in parts of the best one, have its name if it is one."""
 
+MOST_COMPARED = 2_000
+"""Documents that are compared with the mean in every round. Of a name only those are read that have it."""
+
 _CODED = pattern(r"\d|_|\w[./-]\w|[a-z][A-Z]")
 
 
@@ -74,15 +77,14 @@ def gathered(
     columns = lexicon.columns
     near = np.zeros(len(columns.document_id))
     live = np.unique(columns.chunk_document[lexicon.live_chunk]).tolist()
-    if not (ranked.any() or has_table) or len(live) > 2_000:  # each is compared with the mean in every round
+    if not (ranked.any() or has_table):
         return near
     literal = np.flatnonzero(matched >= THEME_LITERAL * matched.max()).tolist() if matched.any() else []
     if literal and names(subject, store.texts(columns.document_id[literal].tolist()).values()):
         near[literal] = 1.0
         return near
-    rows = lexicon.derived(("recall", weights.THEME_FIELD), lambda: _rows(store, lexicon, kind, live))
-    first = {place: float(ranked[place]) for place in live}
-    meanings = lexicon.derived(("meanings",), lambda: _meanings(store, lexicon, live)) if has_table else None
+    rows, meanings = _compared_rows(store, lexicon, kind, live, ranked, has_table=has_table)
+    first = {place: float(ranked[place]) for place in rows}
     nearness = _nearness(rows, dict.fromkeys(_terms(subject), 1.0), first, meanings, subject)
     top = sorted(nearness.values(), reverse=True)[: weights.THEME_NEAREST]
     largest = sum(top) / len(top)
@@ -90,6 +92,22 @@ def gathered(
     for place, value in nearness.items():
         near[place] = min(value / largest, 1.0) if value >= least and largest > 0 else 0.0
     return near
+
+
+def _compared_rows(
+    store: Store, lexicon: Lexicon, kind: Kind, live: Sequence[int], ranked: FloatArray, *, has_table: bool
+) -> tuple[Mapping[int, Mapping[str, float]], _Meanings | None]:
+    """Return the words and the meanings of the documents that are compared, kept for the next question if it is all.
+
+    Of a large memory half are those that match the subject best, and half are spread evenly: they keep the words of the
+    subject rare, and may be of its theme, too.
+    """
+    if len(live) <= MOST_COMPARED:
+        rows = lexicon.derived(("recall", weights.THEME_FIELD), lambda: _rows(store, lexicon, kind, live))
+        return rows, lexicon.derived(("meanings",), lambda: _meanings(store, lexicon, live)) if has_table else None
+    best, half = sorted(live, key=lambda place: (-float(ranked[place]), place)), MOST_COMPARED // 2
+    chosen = best[:half] + best[half :: math.ceil((len(best) - half) / half)]
+    return _rows(store, lexicon, kind, chosen), _meanings(store, lexicon, chosen) if has_table else None
 
 
 class _Meanings(NamedTuple):

@@ -9,6 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from satchel import lazy_numpy as np
+from satchel.intent import Intent
 from satchel.search import bm25, rank_files, weights
 from satchel.search.chunks import chunk_of, chunks_of
 from satchel.search.dense import Likeness, Similar, similar_chunks
@@ -64,6 +65,7 @@ def search_kind(
     silent: AbstractSet[SearchStrategy] = frozenset(),
     least_share: float = 0.0,
     led_to: Sequence[str] | None = None,
+    intent: Intent | None = None,
 ) -> SearchResult:
     """Rank the chunks of one kind. The result is empty for a question without meaningful terms.
 
@@ -90,6 +92,7 @@ def search_kind(
             likeness=likeness,
             silent=silent,
             led_to=led_to,
+            intent=intent,
         )
     if SearchStrategy.DENSE in silent:
         likeness = None

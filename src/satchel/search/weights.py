@@ -446,9 +446,6 @@ THEME_EXPONENT: Annotated[float, Between(0.05, 1)] = 0.25
 STATEMENT_WORDS: Annotated[int, Between(10, 400)] = 60
 """Most words of a statement that is compared; a longer one says several things."""
 
-COMMON_WORDS: Annotated[int, Between(1, 8)] = 2
-"""Fewest different words that two statements about the same matter share."""
-
 EXCHANGED_WORDS: Annotated[int, Between(1, 12)] = 3
 """Most words of a value that another one replaces."""
 

@@ -232,7 +232,8 @@ def _memory_name(item: ContextItem) -> str:
         f"Importance: {importance:g}" if isinstance(importance, int | float) else "",
         f"since {_day(since)}" if since else _day(item.metadata.get("timestamp")),
         f"until {_day(until)}" if until else "",
-        f"replaced by the newer {plain_name(str(newer))}" if (newer := item.metadata.get("replaced_by")) else "",
+        f"newer: {plain_name(str(newer))}" if (newer := item.metadata.get("newer")) else "",
+        f"against the older {plain_name(str(older))}" if (older := item.metadata.get("against")) else "",
     )
     return ", ".join(filter(None, parts))
 

@@ -30,6 +30,7 @@ from satchel.answer.render.labels import (
     record_body,
     touches,
 )
+from satchel.search.lessons import is_lesson
 from satchel.types import ContextItem, Detail, Piece, View
 
 JOIN = ""
@@ -50,8 +51,10 @@ def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - 
 
 
 def item(request: RenderRequest, item: ContextItem) -> str:
-    """Return a file as heading and fence, a record as title line and fence, then a blank line."""
+    """Return a file as heading and fence, a record as title line and fence, a lesson as its line, then a blank line."""
     path = file_path(item)
+    if is_lesson(item.signals):
+        return f"- {item.content}\n\n"
     if not path:
         return f"{_title_line(item)}\n{fenced(item, record_body(item))}\n\n"
     body = labelled(item.pieces, shown=request.show_code, numbered=request.is_numbered, cuts=item.cuts)

@@ -32,6 +32,7 @@ from satchel.operations.ask import (
     SEARCH,
     SITUATION_CONTEXT,
     WHY,
+    lesson_lines,
 )
 from satchel.operations.json import COUNT, FAILURES, SWITCH, TEXT, TEXTS
 from satchel.safety.sanitize import clean_field
@@ -84,6 +85,7 @@ REASONS: Mapping[str, str] = {
     "words": "its words match",
     "likeness": "it means something like the question",
     "change": "the change concerns it",
+    "bears": "it bears on what is about to be done",
 }
 """Signal -> its meaning. Signals that only restate the rank are missing."""
 
@@ -101,6 +103,8 @@ def explain(context: Context) -> None:
         hidden = len(context.overflow) - len(shown)
         title = "What stayed out, and the budget that would admit it" + (f" ({hidden} more)" if hidden else "")
         streams.say("\n".join([title, *streams.table(OMISSION_HEADINGS, omission_rows(shown))]))
+    if lines := lesson_lines(context):
+        streams.say("\n".join(["What is remembered about such work", *lines]))
     kind = "exact" if usage.exact else "an estimate"
     streams.say(f"{usage.used:,} of {usage.limit:,} tokens ({usage.utilization:.1%}) by {usage.tokenizer}, {kind}")
 
@@ -355,7 +359,7 @@ def why_lines(context: Context) -> list[str]:
         f"{row['path']}: {'applies' if row['applies'] else 'does not apply'}, {row['reason']}"
         for row in context.meta["instructions"]
     ]
-    return lines
+    return lines + [line.strip() for line in lesson_lines(context)]
 
 
 @group("rules")

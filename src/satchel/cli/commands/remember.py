@@ -59,21 +59,30 @@ def memory_command() -> None:
     """
 
 
+NOTHING_REPLACED = (
+    "nothing was replaced: no memory gives another value to the same thing; "
+    "`satchel memory supersede ID TEXT` replaces the one that you name"
+)
+
+
 @operation_command(
     REMEMBER, "remember", shows="the memory and what it resembles", only=MEMORY_ACTIONS[STORE],
     without=("supersedes",), positional={"text": "TEXT|-"},
 )  # fmt: skip
-@click.option("--supersede", is_flag=True, help="Replace the newest memory that it contradicts.")
+@click.option("--supersede", is_flag=True, help="Replace the newest memory from which it differs.")
 def remember_command(invocation: Invocation, arguments: Json, *, supersede: bool) -> None:
     """Store a fact, decision, preference or error.
 
     TEXT is one thing, in a sentence or a few; `-` reads it from standard input. Memories that say nearly the same, or
-    that it contradicts, are named; all are kept.
+    from which it differs, are named; all are kept.
     """
     answered = ask(invocation, REMEMBER, {"provenance": str(Provenance.USER), **arguments, "action": STORE})
-    if supersede and (opposed := answered.subject.contradicts):
+    opposed = answered.subject.contradicts if supersede else ()
+    if opposed:
         link = {"action": STORE, "supersedes": opposed[0].id, "text": answered.text}
         answered = ask(invocation, REMEMBER, link)
+    elif supersede:
+        answered = answered._replace(notes=(*answered.notes, NOTHING_REPLACED))
     show(invocation, answered)
 
 
@@ -157,8 +166,8 @@ action_command(
     REMEMBER, actions.TIDY, memory_command,
     """List the memories to clean up, each with the reasons; nothing is changed.
 
-    They have expired, are contradicted or repeated by a newer one, were in no answer for a month, or were not changed
-    for a year. `satchel memory forget` and `supersede` clean up.
+    They have expired, a newer one differs from them or repeats them, they were in no answer for a month, or were not
+    changed for a year. `satchel memory supersede` links what differs, `forget` removes.
     """,
     shows="the memories with their reasons", only=("limit",),
 )  # fmt: skip

@@ -1,0 +1,107 @@
+"""Lessons: records that an answer gives unasked, because they bear on what is about to be done; their order and number.
+
+`satchel.search.lessons` decides whether a record bears on a request, and how much. Here it is told which of those come
+first: somebody said that one matters, and one that tells what to do, or what failed, changes more than a mere fact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from satchel.answer import weights
+from satchel.search.filters import NO_FILTERS
+from satchel.search.lessons import BEARS, FILE, WORK
+from satchel.search.query import Query
+from satchel.text import wording
+from satchel.types import Hit, Kind, Signal
+from satchel.vocabulary import DEFAULT_IMPORTANCE, LESSON_KINDS, MemoryCategory, OutcomeStatus
+
+if TYPE_CHECKING:
+    from satchel.answer.request import AssembleRequest
+
+LESSON_FRAME, LONGEST_LESSON, CHARACTERS_PER_TOKEN = 6, 240, 4.5
+"""Tokens around a lesson, the most characters that one has where others follow, and characters of a token."""
+
+MOST_RULING_WORDS = 3
+"""Words of a record by which it rules something out, from which on more make no difference."""
+
+_RULES_OUT = wording("rules something out")
+_FACTS = frozenset({MemoryCategory.FACT, MemoryCategory.EVENT})
+
+
+def gives_lessons(request: AssembleRequest, query: Query, kind: Kind) -> bool:
+    """Return whether records of a kind are shown unasked: those that bear on the question, in their own share.
+
+    They are asked for where a kind is named, except by a situation, which never asks for records by kind.
+    """
+    names_kinds = bool(request.kinds) and request.lead is not Kind.CONTEXT
+    is_asked = names_kinds or request.plan or request.change or query.is_broad or request.filters != NO_FILTERS
+    return kind in LESSON_KINDS and not is_asked and request.min_score is None
+
+
+def in_order(hits: Sequence[Hit]) -> list[Hit]:
+    """Return lessons of all kinds with those first that bear most on the request.
+
+    Of two that differ the one that comes first is known: the older one is behind its newer one, what is against a
+    decision behind that.
+    """
+    ordered = sorted(hits, key=lambda hit: (-bears(hit), hit.chunk.id))
+    for hit in list(ordered):
+        first = hit.chunk.fields.get("newer") or hit.chunk.fields.get("against")
+        other = next((one for one in ordered if first and one.chunk.id.partition(":")[2] == first), None)
+        if other is not None and ordered.index(other) > ordered.index(hit):
+            ordered.remove(other)
+            ordered.insert(ordered.index(hit), other)
+    return ordered
+
+
+def bears(hit: Hit) -> float:
+    """Return how much a lesson bears on the request, more if somebody said that it matters or it tells what to do."""
+    values = {signal.name: signal.value for signal in hit.signals}
+    return (
+        values.get(BEARS, 0.0)
+        + weights.LESSON_IMPORTANCE * values.get("importance", DEFAULT_IMPORTANCE)
+        + weights.LESSON_TELLING * _tells_what_to_do(hit.chunk.kind, hit.chunk.fields)
+        + weights.LESSON_RULE * _ruling_share(hit)
+    )
+
+
+def _tells_what_to_do(kind: Kind, fields: Any) -> bool:
+    """Return whether a record is more than a fact or an event: a decision, a preference, an error, a failed attempt."""
+    if kind is Kind.EXPERIENCE:
+        return bool(fields.get("outcome_status") == OutcomeStatus.FALSIFIED)
+    return fields.get("category") not in _FACTS
+
+
+def _ruling_share(hit: Hit) -> float:
+    """Return how far a record rules something out by its words ("never", "until", "instead"), 0 to 1."""
+    return min(len(_RULES_OUT.findall(hit.chunk.body)), MOST_RULING_WORDS) / MOST_RULING_WORDS
+
+
+def lesson_tokens(max_tokens: int) -> int:
+    """Return how many tokens of a budget are for lessons: what they do not need is for everything else."""
+    return max(min(weights.LESSON_TOKENS, int(max_tokens * weights.LESSON_SHARE)), 1)
+
+
+def fitting(hits: Sequence[Hit], max_tokens: int) -> list[Hit]:
+    """Return as many of the best lessons as their share of a budget has room for, at least one."""
+    room, kept = lesson_tokens(max_tokens), list[Hit]()
+    for hit in in_order(hits):
+        room -= math.ceil(estimated(hit.chunk.body)) + LESSON_FRAME
+        if room < 0 and kept:
+            break
+        kept.append(hit)
+    return kept
+
+
+def estimated(text: str) -> float:
+    """Return about how many tokens a record has as a lesson."""
+    return min(len(text), LONGEST_LESSON) / CHARACTERS_PER_TOKEN
+
+
+def evidence_of(signals: Iterable[Signal]) -> dict[str, float]:
+    """Return the kinds of evidence that a record bears on a request, each as its part of the sum."""
+    told = {BEARS: "all", "words": "words", "vectors": "meaning", FILE: FILE, WORK: WORK}
+    return {told[one.name]: round(one.value * one.weight, 3) for one in signals if one.name in told}
