@@ -79,19 +79,20 @@ def fail(name: str, message: str, fix: str, repair: Callable[[], object] | None 
 def examine(path: Path, root: Path | None = None, environ: Mapping[str, str] = os.environ) -> Iterator[Check]:
     """Check machine, folders, and the root around `path` (or `root`), causes before effects. Changes nothing."""
     for name, check in MACHINE_CHECKS.items():
-        yield from _one(name, check)
+        yield from examined(name, check)
     try:
         homes = config.Folders.from_environment(environ)
     except ConfigError as error:
         yield fail("folders", str(error), f"set {config.HOME_VARIABLE} to a folder that you can write")
         return
     for name in ("config", "data", "state", "cache"):
-        yield from _one("folders", partial(check_folder, f"{name} folder", getattr(homes, name)))
-    yield from _one("hooks", lambda: check_hooks(homes))
+        yield from examined("folders", partial(check_folder, f"{name} folder", getattr(homes, name)))
+    yield from examined("hooks", lambda: check_hooks(homes))
     yield from _all("root", lambda: _check_root(path, root, homes, environ))
 
 
-def _one(name: str, check: Callable[[], Check]) -> Iterable[Check]:
+def examined(name: str, check: Callable[[], Check]) -> Iterable[Check]:
+    """Run a check that has one finding; one that breaks is a finding itself."""
     return _all(name, lambda: [check()])
 
 
@@ -247,7 +248,7 @@ def _check_root(path: Path, root: Path | None, homes: config.Folders, environ: M
         yield warn("root", str(error), "change into a project, or name one with --root")
         return
     yield ok("root", str(places.root))
-    yield from _one("trust", lambda: check_trust(places))
+    yield from examined("trust", lambda: check_trust(places))
     try:
         loaded = config.load_settings(places.root, environ, {}, homes)
     except ConfigError as error:
@@ -255,14 +256,14 @@ def _check_root(path: Path, root: Path | None, homes: config.Folders, environ: M
         yield fail("settings", str(error), "correct it, or remove it")
     else:
         yield from check_settings(loaded, homes)
-        yield from _one("vectors", lambda: check_vectors(loaded, homes, environ))
+        yield from examined("vectors", lambda: check_vectors(loaded, homes, environ))
         has_server = bool(loaded.settings.store_url)
     if has_server:
-        yield from _one("store", lambda: check_server(places, loaded.settings))
+        yield from examined("store", lambda: check_server(places, loaded.settings))
     else:
-        yield from _one("index", lambda: check_index(places))
-        yield from _one("memory", lambda: check_memory(places))
-    yield from _one("lock", lambda: check_lock(places))
+        yield from examined("index", lambda: check_index(places))
+        yield from examined("memory", lambda: check_memory(places))
+    yield from examined("lock", lambda: check_lock(places))
 
 
 def check_trust(places: Places) -> Check:
