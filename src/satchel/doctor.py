@@ -263,6 +263,7 @@ def _check_root(path: Path, root: Path | None, homes: config.Folders, environ: M
     else:
         yield from examined("index", lambda: check_index(places))
         yield from examined("memory", lambda: check_memory(places))
+    yield from examined("room", lambda: check_room(places))
     yield from examined("lock", lambda: check_lock(places))
 
 
@@ -318,9 +319,49 @@ def check_index(places: Places) -> Check:
 
 
 def check_memory(places: Places) -> Check:
-    """Check that the memory file is not damaged."""
-    fix = "satchel memory repair, which removes what cannot be read, or satchel memory restore, which uses a backup"
-    return _check_store("memory", places.memory, "nothing is remembered yet", fix)
+    """Check that the memory file is not damaged, and that it can be read and written."""
+    from satchel.store.sqlite.connection import is_lost, newest_schema, unwritable
+
+    path = places.memory
+    restore = (
+        "satchel memory restore, which uses the backups, the changes since and what can be read of the file; "
+        "satchel memory repair removes records that cannot be read"
+    )
+    if is_lost(path):
+        message = f"{path} is missing or empty; its backups are here"
+        return warn("memory", message, "the next command that reads it makes it again: satchel memory list")
+    if path.exists() and not os.access(path, os.R_OK):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        return fail(
+            "memory", f"{path} may not be read (mode {mode:o})", f"chmod 600 {path}", partial(path.chmod, 0o600)
+        )
+    if path.exists() and (schema := newest_schema(path)):
+        return fail(
+            "memory",
+            f"{path} has schema {schema}, of a newer satchel",
+            "upgrade satchel, see docs/troubleshooting.md for the way back",
+        )
+    found = _check_store("memory", path, "nothing is remembered yet", restore)
+    if found.outcome is Severity.OK and path.exists() and (reason := unwritable(path)):
+        return warn(
+            "memory",
+            f"{path} can be read, but not written: {reason}",
+            f"allow writing: chmod u+w {path}, or free some room",
+        )
+    return found
+
+
+def check_room(places: Places) -> Check:
+    """Check that the disks of memory and index have room for a change."""
+    from satchel.store.sqlite.connection import RESERVE_BYTES, free_bytes
+
+    for path in (places.memory, places.index):
+        free = free_bytes(path)
+        if free < RESERVE_BYTES:
+            fix = "free some megabytes: `satchel clean` removes an index, which is built again; forgetting still works"
+            message = f"{free >> 10:,} KB are free where {path.parent} is: remembering and indexing fail soon"
+            return (warn if free >= RESERVE_BYTES // 8 else fail)("room", message, fix)
+    return ok("room", "the disks of memory and index have room")
 
 
 def check_server(places: Places, settings: config.Settings) -> Check:

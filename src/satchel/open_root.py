@@ -259,14 +259,18 @@ class OpenRoot:
         return (*self.unreadable_notes(), *((Failure("memory", message, hint),) if lost else ()))
 
     def unreadable_notes(self) -> tuple[Failure, ...]:
-        """Return the note about memories that cannot be read, if there are any."""
+        """Return the notes about a memory file that was made again, and about memories that cannot be read."""
         store = self._memory_store
-        if store is None or not store.broken:
+        if store is None:
             return ()
+        restored = (Failure("memory", store.restored, "`satchel memory list` lists them"),) if store.restored else ()
+        if not store.broken:
+            return restored
         # Unreadable records that a note names.
         keys = ", ".join(clean_field(key, 60) for _, key in [*store.broken.values()][:5])
         message = f"{len(store.broken)} records cannot be read and are left out: {keys}"
-        return (Failure("memory", message, "`satchel memory repair` removes them, `satchel memory restore` goes back"),)
+        hint = "`satchel memory restore` brings back what backups have, `satchel memory repair` removes the rest"
+        return (*restored, Failure("memory", message, hint))
 
     def index(
         self,

@@ -43,6 +43,8 @@ class DatabaseStore(Store):
         super().__init__(Derived(), workspaces)
         self.damage = ""
         """The fault that was met while the store was used, empty if none."""
+        self.restored = ""
+        """What a missing memory file was made from when it was opened, empty if there was one."""
         self.on_write: Callable[[], None] | None = None
         """Called after every published write, by the thread that wrote."""
         self.before_commit: Callable[[Writer], None] = lambda _: None
