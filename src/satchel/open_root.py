@@ -19,6 +19,7 @@ from satchel.safety.trust import load_key
 from satchel.store.database import DatabaseStore
 from satchel.store.place import LOCK_NAME, OpenedIndex, StorePlace, open_index, store_places
 from satchel.store.protocol import FIRST_COMMIT, WORDS_VERSION, Store
+from satchel.store.records import PUBLISHED
 from satchel.store.sqlite import SqliteStore
 from satchel.system.git import find_repository
 from satchel.system.locations import Places, Registry, Workspace, WorkspaceType, locate
@@ -208,14 +209,20 @@ class OpenRoot:
     def memory_snapshot(self) -> AbstractContextManager[Store | None]:
         """Return a snapshot of the memory, None if there is no memory file; reading never creates it."""
         exists = self._memory_store is not None or self.memory_place.may_exist
-        return self.memory_store.snapshot() if exists else nullcontext()
+        return self.memory_store.hurried() if exists else nullcontext()
 
     @cached_property
     def lines(self) -> FileLines:
         """Lines of files for display, cached between questions."""
         from satchel.answer.source_lines import FileLines
 
-        return FileLines(self.places.root, self.key, self.settings.index_max_file_bytes, self.settings.redact_allow)
+        return FileLines(
+            self.places.root, self.key, self.settings.index_max_file_bytes, self.settings.redact_allow, self._is_own
+        )
+
+    def _is_own(self) -> bool:
+        """Return whether the texts of the index come from the files here: those of a copy are what another says."""
+        return not (isinstance(self.store, SqliteStore) and self.store.meta(PUBLISHED))
 
     @cached_property
     def line_counts(self) -> LineCounts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import StoreError
@@ -58,6 +58,10 @@ class DatabaseStore(Store):
 
     def make_room(self) -> None:
         """Free the room that was kept for removing something from a full disk, if the disk is full."""
+
+    def hurried(self) -> AbstractContextManager[Store]:
+        """Return a snapshot for a question, which does not wait long for a server."""
+        return self.snapshot()
 
     @property
     @abstractmethod
