@@ -86,10 +86,10 @@ def home_of(environ: Mapping[str, str]) -> Path:
 
 def _of_account() -> str:
     """Return the home folder in the list of users, empty if there is none. HOME, if it is empty, is not asked."""
-    try:
-        import pwd
-    except ImportError:  # Windows
+    if not hasattr(os, "getuid"):  # Windows
         return os.path.expanduser("~")  # noqa: PTH111 - it stays `~`, which is relative, without a home folder
+    import pwd
+
     try:
         return pwd.getpwuid(os.getuid()).pw_dir
     except KeyError:

@@ -10,6 +10,7 @@ import platform
 import re
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from enum import StrEnum
@@ -41,6 +42,9 @@ REPORT_IT = "install it again; if that does not help, report the output of `satc
 EMBED_SETTINGS = "set it in your own settings file: satchel config show --origin"
 
 PRIVATE = 0o700
+
+LATE_SECONDS = 7 * 86_400
+"""Time for which events that were not answered in time are counted."""
 
 
 class Severity(StrEnum):
@@ -231,14 +235,24 @@ def check_hooks(homes: config.Folders) -> Check:
     """Check the hook log for failed events, as hooks themselves never report a failure."""
     # Newest hook events that are examined: older faults are fixed or no longer met.
     events = telemetry.hook_entries(homes.state, 100)
-    broken = [event for event in events if event.get("outcome") == telemetry.FAILED]
+    broken = [
+        event
+        for event in events
+        if event.get("outcome") == telemetry.FAILED and not str(event.get("reason")).startswith(telemetry.TOO_LATE)
+    ]
+    earliest = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - LATE_SECONDS))
+    late = [at for at in telemetry.late_events(homes.state) if at > earliest]
+    if broken:
+        last = broken[-1]
+        message = f"{len(broken)} of the last {len(events)} events broke, {last.get('event')} at {last.get('at')} with "
+        return warn("hooks", f"{message}{last.get('reason')}", "see all of them: satchel hook log")
+    if late:
+        message = f"{len(late)} events of the last week were not answered in time, the last at {late[-1]}: too busy"
+        fix = "keep satchel mcp or satchel serve running, which answers hooks in an eighth of the processor time"
+        return warn("hooks", message, fix)
     if not events:
         return ok("hooks", "no hook events received yet")
-    if not broken:
-        return ok("hooks", f"the last {len(events)} events went well")
-    last = broken[-1]
-    message = f"{len(broken)} of the last {len(events)} events broke, {last.get('event')} at {last.get('at')} with "
-    return warn("hooks", f"{message}{last.get('reason')}", "see all of them: satchel hook log")
+    return ok("hooks", f"the last {len(events)} events went well")
 
 
 def _check_root(path: Path, root: Path | None, homes: config.Folders, environ: Mapping[str, str]) -> Iterator[Check]:

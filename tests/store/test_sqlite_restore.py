@@ -224,8 +224,9 @@ def test_a_memory_that_was_read_only_once_is_writable_again(root: Path) -> None:
         journal.touch(mode=0o400)
         journal.chmod(0o400)
     path.chmod(0o600)
-    store = SqliteStore(path, durable=True)
+    connection._open_journals(path)
     assert {journal.stat().st_mode & 0o777 for journal in journals} == {0o600}
+    store = SqliteStore(path, durable=True)
     with store.write() as writer:
         writer.put([record_document("one", "alpha", kind=Kind.MEMORY)])
     store.close()
@@ -327,9 +328,14 @@ def test_what_is_forgotten_for_good_is_in_no_file_of_this_machine_any_more(root:
         (one,) = [one for one in satchel.memories.listed() if CANARY in one.content]
         satchel.memory.forget(satchel.memory.find([one.id]))
         assert any(CANARY.encode() in file.read_bytes() for file in path.parent.iterdir() if file.is_file())
+        assert any(CANARY in str(step.value) for steps in changes.transactions(path) for step in steps), "the trash"
         satchel.memory.forget(satchel.memory.find([one.id], trash=True), for_good=True)
     texts = [record for record in (tmp_path / "home" / "data").rglob("*") if record.is_file()]
     assert texts
+    assert not any(
+        CANARY in document.text for steps in changes.transactions(path) for step in steps for document in step.put
+    )
+    assert not any(CANARY in str(step.value) for steps in changes.transactions(path) for step in steps)
     for file in texts:
         assert CANARY.encode() not in file.read_bytes(), file
     connection.remove_files(path)

@@ -16,7 +16,7 @@ from satchel.cli.session import PARTLY_DONE, opened
 from satchel.cli.streams import STANDARD_INPUT
 from satchel.errors import UsageError
 from satchel.system import state_files
-from satchel.vocabulary import COLUMNS, ImportFormat, choices
+from satchel.vocabulary import COLUMNS, LINE_FORMATS, ImportFormat, choices
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -130,9 +130,7 @@ LONGEST_FOREIGN = 1 << 30
 
 
 def _imported(satchel: Satchel, source: str, options: Mapping[str, Any]) -> ImportReport:
-    from satchel.memory.foreign import FOREIGN
-
-    is_whole = options["form"] in FOREIGN
+    is_whole = options["form"] not in LINE_FORMATS
     longest, most = (LONGEST_FOREIGN, LONGEST_FOREIGN) if is_whole else (streams.LONGEST_LINE, streams.MOST_BYTES)
     if source == STANDARD_INPUT:
         if sys.stdin is None:

@@ -32,7 +32,7 @@ MOST_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChangeStep:
     """One step of a transaction: documents to put, keys to remove or to hide, a `meta` value, or documents to move.
 
     A `name` without a `value` is removed. `shown` is as in `Writer.hide`.
@@ -119,11 +119,11 @@ def remove(path: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def transactions(path: Path) -> Iterator[list[Step]]:
+def transactions(path: Path) -> Iterator[list[ChangeStep]]:
     """Yield the steps of each transaction that can be read, the oldest first."""
     from msgspec import DecodeError, msgpack
 
-    decoder = msgpack.Decoder(Step)
+    decoder = msgpack.Decoder(ChangeStep)
     for file in files(path):
         for body in _frames(read(file) or b"") if file.is_file() else ():
             try:

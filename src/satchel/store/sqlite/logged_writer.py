@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from satchel.store.protocol import WORDS_VERSION
 from satchel.store.records import NewDocument, WriteConnection
-from satchel.store.sqlite.changes import Step
+from satchel.store.sqlite.changes import ChangeStep
 from satchel.store.writer import INHERITED, Writer
 from satchel.types import Kind
 
@@ -21,41 +21,41 @@ class LoggedWriter(Writer):
         self.steps: list[bytes] = []
         super().__init__(connection)
 
-    def _log(self, step: Step) -> None:
+    def _log(self, step: ChangeStep) -> None:
         self.steps.append(step.encoded())
 
     def put(self, documents: Sequence[NewDocument]) -> None:
         """As in `Writer`."""
         super().put(documents)
         if documents:
-            self._log(Step(put=tuple(documents)))
+            self._log(ChangeStep(put=tuple(documents)))
 
     def remove(self, kind: Kind, keys: Iterable[str]) -> None:
         """As in `Writer`."""
         listed = tuple(keys)
         super().remove(kind, listed)
-        self._log(Step(kind=kind, keys=listed))
+        self._log(ChangeStep(kind=kind, keys=listed))
 
     def hide(self, kind: Kind, keys: Iterable[str], shown: Iterable[str] | None = None) -> None:
         """As in `Writer`."""
         listed, visible = tuple(keys), None if shown is None else tuple(shown)
         super().hide(kind, listed, visible)
-        self._log(Step(kind=kind, keys=listed, is_hidden=True, shown=visible))
+        self._log(ChangeStep(kind=kind, keys=listed, is_hidden=True, shown=visible))
 
     def set_meta(self, key: str, value: str) -> None:
         """As in `Writer`."""
         super().set_meta(key, value)
         if key not in _NOT_LOGGED:
-            self._log(Step(name=key, value=value))
+            self._log(ChangeStep(name=key, value=value))
 
     def unset_meta(self, key: str) -> None:
         """As in `Writer`."""
         super().unset_meta(key)
         if key not in _NOT_LOGGED:
-            self._log(Step(name=key))
+            self._log(ChangeStep(name=key))
 
     def move(self, workspaces: Sequence[str], workspace: str) -> int:
         """As in `Writer`."""
         moved = super().move(workspaces, workspace)
-        self._log(Step(moved=tuple(workspaces), workspace=workspace))
+        self._log(ChangeStep(moved=tuple(workspaces), workspace=workspace))
         return moved
