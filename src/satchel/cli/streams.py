@@ -264,7 +264,7 @@ def lines_of(file: IO[bytes], name: str, longest: int = LONGEST_LINE, most: int 
 
 def _check_size(name: str, length: int, size: int, longest: int, most: int) -> None:
     if length > longest:
-        raise UsageError(f"{name} has a line of more than {longest:,} bytes, so it is no file to import")
+        raise UsageError(f"{name} has a line of more than {longest:,} bytes: give a file that satchel can import")
     if size > most:
         raise UsageError(f"{name} has more than {most:,} bytes: split it, and import one part after the other")
 
