@@ -249,11 +249,13 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 LONGEST_LINE = 64 << 20
 """Bytes of the longest line of a file of lines; the longest useful one is an exchange with the output of a command."""
 
-MOST_BYTES = 4 << 30
+MOST_IMPORTED_BYTES = 4 << 30
 """Bytes of the largest input: more than the conversations of years."""
 
 
-def lines_of(file: IO[bytes], name: str, longest: int = LONGEST_LINE, most: int = MOST_BYTES) -> Iterator[bytes]:
+def lines_of(
+    file: IO[bytes], name: str, longest: int = LONGEST_LINE, most: int = MOST_IMPORTED_BYTES
+) -> Iterator[bytes]:
     """Yield the lines of a file, with their ends. Raises UsageError for one without an end, or a file without one."""
     size = 0
     while line := file.readline(longest + 1):
@@ -270,7 +272,7 @@ def _check_size(name: str, length: int, size: int, longest: int, most: int) -> N
 
 
 def lines_of_pipe(
-    path: str, silence_seconds: float = 10.0, longest: int = LONGEST_LINE, most: int = MOST_BYTES
+    path: str, silence_seconds: float = 10.0, longest: int = LONGEST_LINE, most: int = MOST_IMPORTED_BYTES
 ) -> Iterator[bytes]:
     """Yield the lines of a named pipe, as `lines_of`, without their ends.
 
