@@ -12,6 +12,7 @@ ENV SATCHEL_HOME=/data
 VOLUME /data
 WORKDIR /project
 EXPOSE 8765
+# -I: Python imports nothing from the current folder, which is the mounted project.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
-    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8765/healthz', timeout=4)"]
-CMD ["satchel", "serve", "--host", "0.0.0.0", "--port", "8765", "--allow-remote"]
+    CMD ["/usr/local/bin/python", "-I", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8765/healthz', timeout=4)"]
+CMD ["/usr/local/bin/satchel", "serve", "--host", "0.0.0.0", "--port", "8765", "--allow-remote"]

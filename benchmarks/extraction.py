@@ -4,9 +4,9 @@
 
 `extraction_pieces.txt` says what each piece must give, and it was written before the rules. The 24 of
 `extraction_unseen.txt` were written after them: at first .78 of the proposals were right and .47 were found; then
-rules were added for them. Those of `extraction_blind.txt` were written by somebody who had not read the rules; 60 of them were
-measured once, after the rules had been changed for the other 100: 4 proposals of 27, all right. The pieces are written
-as transcripts of Claude Code and read as such.
+rules were added for them. Those of `extraction_blind.txt` were written by somebody who had not read the rules; 60 of
+them were measured once, after the rules had been changed for the other 100: 4 proposals of 27, all right. The pieces
+are written as transcripts of Claude Code and read as such.
 """
 
 from __future__ import annotations

@@ -279,6 +279,30 @@ def test_the_home_variable_may_start_at_the_home_folder_or_be_relative() -> None
     assert Folders.from_environment({"SATCHEL_HOME": "s", "HOME": "/h"}).data == Path.cwd() / "s" / "data"
 
 
+@pytest.mark.parametrize("home", ["rel", "./rel", "/"])
+def test_no_store_is_put_into_the_repository_or_the_root_folder_by_a_wrong_home(home: str) -> None:
+    with pytest.raises(ConfigError, match="set it to the absolute path of your home folder"):
+        Folders.from_environment({"HOME": home})
+    with pytest.raises(ConfigError, match="HOME is"):
+        Folders.from_environment({"HOME": home, "SATCHEL_HOME": "~/s"})
+    assert Folders.from_environment({"HOME": home, "SATCHEL_HOME": "/s"}).data == Path("/s/data")
+
+
+def test_without_a_home_the_folder_of_the_account_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    pwd = pytest.importorskip("pwd", reason="Windows has no list of users of this kind")
+    user = pwd.getpwuid(os.getuid())
+    monkeypatch.setattr(pwd, "getpwuid", lambda _number: user)
+    for environ in ({}, {"HOME": ""}):
+        assert Folders.from_environment(environ).data == Path(user.pw_dir) / ".local/share/satchel"
+
+    def unknown(_number: int) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    with pytest.raises(ConfigError, match="there is no home folder"):
+        Folders.from_environment({"HOME": ""})
+
+
 def test_the_folders_follow_xdg_where_it_says_something_usable() -> None:
     environ = {"HOME": "/h", "XDG_CONFIG_HOME": "/c", "XDG_STATE_HOME": "", "XDG_CACHE_HOME": "relative"}
     assert Folders.from_environment(environ) == Folders(

@@ -50,16 +50,16 @@ class Folders(NamedTuple):
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Folders:
         """Return the folders below `SATCHEL_HOME` if it is set, else the XDG folders (on macOS as well).
 
-        As in the XDG rules, a relative path in an XDG variable is ignored. Raises ConfigError without a home folder.
+        As in the XDG rules, a relative path in an XDG variable is ignored. Raises ConfigError where a home folder
+        is needed and there is none.
         """
-        home = Path(environ["HOME"]) if environ.get("HOME") else _home_of_user()
         if own := environ.get(HOME_VARIABLE):
-            base = home / own[2:] if own.startswith("~/") else Path(own).absolute()
+            base = home_of(environ) / own[2:] if own.startswith("~/") else Path(own).absolute()
             return cls(base / "config", base / "data", base / "state", base / "cache")
 
         def folder(variable: str, default: str) -> Path:
             path = environ.get(variable, "")
-            return (Path(path) if path.startswith("/") else home / default) / "satchel"
+            return (Path(path) if path.startswith("/") else home_of(environ) / default) / "satchel"
 
         return cls(
             config=folder("XDG_CONFIG_HOME", ".config"),
@@ -69,11 +69,31 @@ class Folders(NamedTuple):
         )
 
 
-def _home_of_user() -> Path:
+def home_of(environ: Mapping[str, str]) -> Path:
+    """Return the home folder: HOME if it is a whole path, else that of the user's account. Raises ConfigError.
+
+    A relative HOME would put memories into the repository, and `/` is nobody's folder.
+    """
+    home = Path(environ.get("HOME") or _of_account())
+    if home.is_absolute() and home != Path(home.anchor):
+        return home
+    shown = environ.get("HOME")
+    raise ConfigError(
+        f"{'there is no home folder' if not shown else f'HOME is {shown!r}'}: set it to the absolute path of your home "
+        f"folder, or {HOME_VARIABLE} to a folder for satchel"
+    )
+
+
+def _of_account() -> str:
+    """Return the home folder in the list of users, empty if there is none. HOME, if it is empty, is not asked."""
+    if not hasattr(os, "getuid"):  # Windows
+        return os.path.expanduser("~")  # noqa: PTH111 - it stays `~`, which is relative, without a home folder
+    import pwd
+
     try:
-        return Path.home()
-    except RuntimeError as error:
-        raise ConfigError(f"there is no home folder: set HOME or {HOME_VARIABLE}") from error
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import platform
 import re
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from enum import StrEnum
@@ -41,6 +42,9 @@ REPORT_IT = "install it again; if that does not help, report the output of `satc
 EMBED_SETTINGS = "set it in your own settings file: satchel config show --origin"
 
 PRIVATE = 0o700
+
+LATE_SECONDS = 7 * 86_400
+"""Time for which events that were not answered in time are counted."""
 
 
 class Severity(StrEnum):
@@ -79,19 +83,20 @@ def fail(name: str, message: str, fix: str, repair: Callable[[], object] | None 
 def examine(path: Path, root: Path | None = None, environ: Mapping[str, str] = os.environ) -> Iterator[Check]:
     """Check machine, folders, and the root around `path` (or `root`), causes before effects. Changes nothing."""
     for name, check in MACHINE_CHECKS.items():
-        yield from _one(name, check)
+        yield from examined(name, check)
     try:
         homes = config.Folders.from_environment(environ)
     except ConfigError as error:
         yield fail("folders", str(error), f"set {config.HOME_VARIABLE} to a folder that you can write")
         return
     for name in ("config", "data", "state", "cache"):
-        yield from _one("folders", partial(check_folder, f"{name} folder", getattr(homes, name)))
-    yield from _one("hooks", lambda: check_hooks(homes))
+        yield from examined("folders", partial(check_folder, f"{name} folder", getattr(homes, name)))
+    yield from examined("hooks", lambda: check_hooks(homes))
     yield from _all("root", lambda: _check_root(path, root, homes, environ))
 
 
-def _one(name: str, check: Callable[[], Check]) -> Iterable[Check]:
+def examined(name: str, check: Callable[[], Check]) -> Iterable[Check]:
+    """Run a check that has one finding; one that breaks is a finding itself."""
     return _all(name, lambda: [check()])
 
 
@@ -239,14 +244,24 @@ def check_hooks(homes: config.Folders) -> Check:
     """Check the hook log for failed events, as hooks themselves never report a failure."""
     # Newest hook events that are examined: older faults are fixed or no longer met.
     events = telemetry.hook_entries(homes.state, 100)
-    broken = [event for event in events if event.get("outcome") == telemetry.FAILED]
+    broken = [
+        event
+        for event in events
+        if event.get("outcome") == telemetry.FAILED and not str(event.get("reason")).startswith(telemetry.TOO_LATE)
+    ]
+    earliest = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - LATE_SECONDS))
+    late = [at for at in telemetry.late_events(homes.state) if at > earliest]
+    if broken:
+        last = broken[-1]
+        message = f"{len(broken)} of the last {len(events)} events broke, {last.get('event')} at {last.get('at')} with "
+        return warn("hooks", f"{message}{last.get('reason')}", "see all of them: satchel hook log")
+    if late:
+        message = f"{len(late)} events of the last week were not answered in time, the last at {late[-1]}: too busy"
+        fix = "keep satchel mcp or satchel serve running, which answers hooks in an eighth of the processor time"
+        return warn("hooks", message, fix)
     if not events:
         return ok("hooks", "no hook events received yet")
-    if not broken:
-        return ok("hooks", f"the last {len(events)} events went well")
-    last = broken[-1]
-    message = f"{len(broken)} of the last {len(events)} events broke, {last.get('event')} at {last.get('at')} with "
-    return warn("hooks", f"{message}{last.get('reason')}", "see all of them: satchel hook log")
+    return ok("hooks", f"the last {len(events)} events went well")
 
 
 def _check_root(path: Path, root: Path | None, homes: config.Folders, environ: Mapping[str, str]) -> Iterator[Check]:
@@ -256,7 +271,7 @@ def _check_root(path: Path, root: Path | None, homes: config.Folders, environ: M
         yield warn("root", str(error), "change into a project, or name one with --root")
         return
     yield ok("root", str(places.root))
-    yield from _one("trust", lambda: check_trust(places))
+    yield from examined("trust", lambda: check_trust(places))
     try:
         loaded = config.load_settings(places.root, environ, {}, homes)
     except ConfigError as error:
@@ -264,14 +279,15 @@ def _check_root(path: Path, root: Path | None, homes: config.Folders, environ: M
         yield fail("settings", str(error), "correct it, or remove it")
     else:
         yield from check_settings(loaded, homes)
-        yield from _one("vectors", lambda: check_vectors(loaded, homes, environ))
+        yield from examined("vectors", lambda: check_vectors(loaded, homes, environ))
         has_server = bool(loaded.settings.store_url)
     if has_server:
-        yield from _one("store", lambda: check_server(places, loaded.settings))
+        yield from examined("store", lambda: check_server(places, loaded.settings))
     else:
-        yield from _one("index", lambda: check_index(places))
-        yield from _one("memory", lambda: check_memory(places))
-    yield from _one("lock", lambda: check_lock(places))
+        yield from examined("index", lambda: check_index(places))
+        yield from examined("memory", lambda: check_memory(places))
+    yield from examined("room", lambda: check_room(places))
+    yield from examined("lock", lambda: check_lock(places))
 
 
 def check_trust(places: Places) -> Check:
@@ -326,9 +342,49 @@ def check_index(places: Places) -> Check:
 
 
 def check_memory(places: Places) -> Check:
-    """Check that the memory file is not damaged."""
-    fix = "satchel memory repair, which removes what cannot be read, or satchel memory restore, which uses a backup"
-    return _check_store("memory", places.memory, "nothing is remembered yet", fix)
+    """Check that the memory file is not damaged, and that it can be read and written."""
+    from satchel.store.sqlite.connection import is_lost, newest_schema, unwritable
+
+    path = places.memory
+    restore = (
+        "satchel memory restore, which uses the backups, the changes since and what can be read of the file; "
+        "satchel memory repair removes records that cannot be read"
+    )
+    if is_lost(path):
+        message = f"{path} is missing or empty; its backups are here"
+        return warn("memory", message, "the next command that reads it makes it again: satchel memory list")
+    if path.exists() and not os.access(path, os.R_OK):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        return fail(
+            "memory", f"{path} may not be read (mode {mode:o})", f"chmod 600 {path}", partial(path.chmod, 0o600)
+        )
+    if path.exists() and (schema := newest_schema(path)):
+        return fail(
+            "memory",
+            f"{path} has schema {schema}, of a newer satchel",
+            "upgrade satchel, see docs/troubleshooting.md for the way back",
+        )
+    found = _check_store("memory", path, "nothing is remembered yet", restore)
+    if found.outcome is Severity.OK and path.exists() and (reason := unwritable(path)):
+        return warn(
+            "memory",
+            f"{path} can be read, but not written: {reason}",
+            f"allow writing: chmod u+w {path}, or free some room",
+        )
+    return found
+
+
+def check_room(places: Places) -> Check:
+    """Check that the disks of memory and index have room for a change."""
+    from satchel.store.sqlite.connection import RESERVE_BYTES, free_bytes
+
+    for path in (places.memory, places.index):
+        free = free_bytes(path)
+        if free < RESERVE_BYTES:
+            fix = "free some megabytes: `satchel clean` removes an index, which is built again; forgetting still works"
+            message = f"{free >> 10:,} KB are free where {path.parent} is: remembering and indexing fail soon"
+            return (warn if free >= RESERVE_BYTES // 8 else fail)("room", message, fix)
+    return ok("room", "the disks of memory and index have room")
 
 
 def check_server(places: Places, settings: config.Settings) -> Check:

@@ -19,6 +19,7 @@ from satchel.safety.trust import load_key
 from satchel.store.database import DatabaseStore
 from satchel.store.place import LOCK_NAME, OpenedIndex, StorePlace, open_index, store_places
 from satchel.store.protocol import FIRST_COMMIT, WORDS_VERSION, Store
+from satchel.store.records import PUBLISHED
 from satchel.store.sqlite import SqliteStore
 from satchel.system.git import find_repository
 from satchel.system.locations import Places, Registry, Workspace, WorkspaceType, locate
@@ -208,14 +209,20 @@ class OpenRoot:
     def memory_snapshot(self) -> AbstractContextManager[Store | None]:
         """Return a snapshot of the memory, None if there is no memory file; reading never creates it."""
         exists = self._memory_store is not None or self.memory_place.may_exist
-        return self.memory_store.snapshot() if exists else nullcontext()
+        return self.memory_store.hurried() if exists else nullcontext()
 
     @cached_property
     def lines(self) -> FileLines:
         """Lines of files for display, cached between questions."""
         from satchel.answer.source_lines import FileLines
 
-        return FileLines(self.places.root, self.key, self.settings.index_max_file_bytes, self.settings.redact_allow)
+        return FileLines(
+            self.places.root, self.key, self.settings.index_max_file_bytes, self.settings.redact_allow, self._is_own
+        )
+
+    def _is_own(self) -> bool:
+        """Return whether the texts of the index come from the files here: those of a copy are what another says."""
+        return not (isinstance(self.store, SqliteStore) and self.store.meta(PUBLISHED))
 
     @cached_property
     def line_counts(self) -> LineCounts:
@@ -259,14 +266,18 @@ class OpenRoot:
         return (*self.unreadable_notes(), *((Failure("memory", message, hint),) if lost else ()))
 
     def unreadable_notes(self) -> tuple[Failure, ...]:
-        """Return the note about memories that cannot be read, if there are any."""
+        """Return the notes about a memory file that was made again, and about memories that cannot be read."""
         store = self._memory_store
-        if store is None or not store.broken:
+        if store is None:
             return ()
+        restored = (Failure("memory", store.restored, "`satchel memory list` lists them"),) if store.restored else ()
+        if not store.broken:
+            return restored
         # Unreadable records that a note names.
         keys = ", ".join(clean_field(key, 60) for _, key in [*store.broken.values()][:5])
         message = f"{len(store.broken)} records cannot be read and are left out: {keys}"
-        return (Failure("memory", message, "`satchel memory repair` removes them, `satchel memory restore` goes back"),)
+        hint = "`satchel memory restore` brings back what backups have, `satchel memory repair` removes the rest"
+        return (*restored, Failure("memory", message, hint))
 
     def index(
         self,

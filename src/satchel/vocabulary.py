@@ -155,6 +155,9 @@ class ImportFormat(StrEnum):
     CSV = "csv"
 
 
+LINE_FORMATS = frozenset((ImportFormat.SATCHEL, ImportFormat.CALM_GHAP, ImportFormat.CLAUDE_CODE))
+"""Formats with a record per line; files of the others are read as a whole."""
+
 COLUMNS = ("content", "category", "importance", "tags", "author", "created_at", "updated_at", "id")
 """Fields of a memory that a column of a CSV file can give."""
 

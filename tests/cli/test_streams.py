@@ -132,6 +132,38 @@ def test_the_lines_of_a_pipe_are_read_as_they_come_and_nobody_waits_for_one_that
     writer.join()
 
 
+def test_a_line_without_an_end_and_a_file_without_one_are_refused_as_soon_as_they_are_too_long(tmp_path: Path) -> None:
+    class Endless(io.RawIOBase):
+        """Gives the same line again and again."""
+
+        def readline(self, size: int | None = -1) -> bytes:
+            return b"x" * (size or 0) if self.is_one_line else b"abc\n"
+
+        is_one_line = True
+
+    endless = Endless()
+    with pytest.raises(UsageError, match=r"the input has a line of more than 1,000 bytes"):
+        [*streams.lines_of(endless, "the input", 1_000)]  # type: ignore[arg-type]
+    endless.is_one_line = False
+    with pytest.raises(UsageError, match=r"the input has more than 400 bytes"):
+        [*streams.lines_of(endless, "the input", 1_000, 400)]  # type: ignore[arg-type]
+    file = tmp_path / "lines"
+    file.write_bytes(b"a\nbc")
+    with file.open("rb") as opened:
+        assert [*streams.lines_of(opened, "lines")] == [b"a\n", b"bc"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_without_a_line_end_is_refused_as_soon_as_it_is_too_long(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[b"x" * 2_000])
+    writer.start()
+    with pytest.raises(UsageError, match=r"has a line of more than 1,000 bytes"):
+        [*streams.lines_of_pipe(str(pipe), longest=1_000)]
+    writer.join()
+
+
 def test_plain_tables_align_and_end_without_blanks() -> None:
     assert streams.table(("a", ">number", "b"), [["long cell", "7", ""], ["x", "1,000", "y"]]) == [
         "a          number  b",

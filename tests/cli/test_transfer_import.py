@@ -131,6 +131,15 @@ def test_a_file_that_is_not_there_is_an_error(satchel: Satchel) -> None:
     assert "no-such-file.jsonl" in ran.err
 
 
+@pytest.mark.parametrize("text", ["content\nshort\n{long}\n", 'content\n"{long}\n', "{long}\nx\n"])
+def test_a_cell_without_end_is_an_error_that_names_its_line(satchel: Satchel, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "notes.csv"
+    file.write_text(text.replace("{long}", "x" * 140_000))
+    ran = satchel("import", "--as", "csv", str(file))
+    assert ran.code == 2
+    assert "is not CSV (field larger than field limit (131072))" in ran.err
+
+
 def test_a_device_is_not_imported(satchel: Satchel) -> None:
     ran = satchel("import", "/dev/zero")
     assert ran.code == 2

@@ -415,7 +415,7 @@ def test_a_file_of_any_editor_is_the_same_after_set_up_and_removal(
     assert satchel("setup", client, "--scope", scope, *AS, "--json").json["written"]
     assert all(line in file.read_text() for line in ("// first", "// of this team", "// last") if line in before)
     assert satchel("setup", client, "--scope", scope, "--command", "other/satchel").code == 0
-    assert '"other/satchel"' in file.read_text()
+    assert 'other/satchel"' in file.read_text()
     assert satchel("remove", client, "--json").json["written"]
     assert file.read_text() == before
 

@@ -51,9 +51,8 @@ def test_a_folder_whose_name_no_settings_file_can_hold_is_told(
     assert satchel("setup", "claude-code", "--scope", "project", "--json", *AS).json["written"]
 
 
-@pytest.mark.parametrize("home", ["", "here"])
+@pytest.mark.parametrize("home", ["/", "here"])
 def test_a_home_folder_that_is_none_is_refused(home: str, satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty one would stand for the root of the file system."""
     monkeypatch.setenv("HOME", home)
     ran = satchel("setup", "codex", "--dry-run", *AS)
     assert ran.code == 2

@@ -83,12 +83,31 @@ def test_a_run_by_the_bare_name_of_the_package_is_never_written(
 
 
 def test_a_module_is_started_by_its_interpreter(tmp_path: Path) -> None:
-    assert launched(tmp_path / "__main__.py") == (sys.executable, "-m", "satchel")
-    assert launched(tmp_path / "nowhere" / "satchel") == (sys.executable, "-m", "satchel")
+    assert launched(tmp_path / "__main__.py") == (sys.executable, "-P", "-m", "satchel")
+    assert launched(tmp_path / "nowhere" / "satchel") == (sys.executable, "-P", "-m", "satchel")
 
 
 def test_a_command_is_split_as_a_shell_does() -> None:
     assert parse_command("uvx --from './satchel[mcp]' satchel").words == ("uvx", "--from", "./satchel[mcp]", "satchel")
+
+
+@pytest.mark.parametrize(
+    ("command", "is_shared", "words"),
+    [
+        ("python3 -m satchel", True, ("python3", "-P", "-m", "satchel")),
+        ("env A=b python -B -m satchel", True, ("env", "A=b", "python", "-B", "-P", "-m", "satchel")),
+        ("python -I -m satchel", True, ("python", "-I", "-m", "satchel")),
+        ("python -BP -m satchel", True, ("python", "-BP", "-m", "satchel")),
+        ("uv run -m satchel", True, ("uv", "run", "-m", "satchel")),
+        ("bin/satchel", True, ("bin/satchel",)),
+        ("bin/satchel", False, (str(Path.cwd() / "bin/satchel"),)),
+        ("uvx --from x satchel", False, ("uvx", "--from", "x", "satchel")),
+    ],
+)
+def test_a_given_command_imports_nothing_from_the_folder_it_is_started_in(
+    command: str, is_shared: bool, words: tuple[str, ...]
+) -> None:
+    assert parse_command(command, is_shared=is_shared).words == words
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 
+from scripts import licences
 from tests.docs.pages import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "security.md").read_text(encoding="utf-8")
@@ -45,3 +46,20 @@ def test_every_dependency_has_its_licence() -> None:
     names = {re.split(r"[\[>=<]", dependency)[0] for dependency in project["dependencies"]}
     missing = [name for name in names if name not in PAGE and not name.startswith("tree-sitter-")]
     assert missing == []
+
+
+def test_the_script_of_licences_finds_one_for_every_package_and_the_page_names_what_the_server_brings() -> None:
+    assert licences.main() == 0
+    needed = licences.closure()
+    assert {"cryptography", "pyjwt", "python-multipart", "sse-starlette"} <= needed.keys()
+    for name in ("cryptography", "pyjwt", "python-multipart", "sse-starlette", "httpx2"):
+        assert name in PAGE.lower()
+
+
+def test_jobs_of_ci_have_no_rights_but_those_they_name() -> None:
+    for file in (REPOSITORY / ".github" / "workflows").glob("*.yml"):
+        text = file.read_text(encoding="utf-8")
+        assert "\npermissions: {}\n" in text
+        assert set(re.findall(r"^ {4,6}(?:permissions: \{ )?([a-z-]+: (?:write|read))", text, re.M)) <= {
+            "contents: read", "id-token: write",
+        }  # fmt: skip

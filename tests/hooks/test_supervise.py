@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from satchel.config import Folders
+from satchel.doctor import check_hooks
 from satchel.errors import StoreError
 from satchel.hooks import supervise, worker
 from satchel.hooks.hosts import Event
@@ -193,3 +195,32 @@ def test_the_command_line_leads_there(monkeypatch: pytest.MonkeyPatch, capfd: py
         main.main()
     assert (ended, calls) == ([0, 0], [["prompt"]])
     assert "TypeError" in capfd.readouterr().err
+
+
+def test_an_event_that_was_not_answered_in_time_is_counted_by_doctor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path))
+    monkeypatch.setattr(supervise, "_noted_late", False)
+    folders = Folders.from_environment()
+    assert check_hooks(folders).outcome == "ok"
+    supervise._pass_on(b"half", ["prompt"], time.monotonic() - 2 * supervise.WORKER_SECONDS)
+    supervise.note_late()
+    found = check_hooks(folders)
+    assert found.outcome == "warn"
+    assert found.message.startswith("1 events of the last week were not answered in time, the last at 2")
+    assert "satchel mcp" in found.fix
+    late = folders.state / "hooks" / "late"
+    assert late.stat().st_mode & 0o777 == 0o600
+    late.write_text("2020-01-01T00:00:00Z\n")
+    assert check_hooks(folders).outcome == "ok"
+
+
+def test_the_file_of_late_events_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path))
+    late = tmp_path / "state" / "hooks" / "late"
+    late.parent.mkdir(parents=True)
+    late.write_bytes(b"x" * (supervise.LATE_BYTES + 1))
+    monkeypatch.setattr(supervise, "_noted_late", False)
+    supervise.note_late()
+    assert late.stat().st_size == 21

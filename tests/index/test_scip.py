@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -152,6 +153,12 @@ def test_a_bad_file_is_named_and_what_was_there_stays(satchel: Satchel, reposito
             read(satchel, bad)
     with pytest.raises(UsageError, match="cannot read"):
         satchel.import_scip(repository.root / "missing.scip")
+    with pytest.raises(UsageError, match="cannot read /dev/zero: not a regular file"):
+        satchel.import_scip(Path("/dev/zero"))
+    pipe = repository.root / "pipe.scip"
+    os.mkfifo(pipe)
+    with pytest.raises(UsageError, match=r"pipe\.scip: not a regular file"):
+        satchel.import_scip(pipe)
     assert [one.exact for one in calls(satchel, "Client.send")] == [True]
 
 

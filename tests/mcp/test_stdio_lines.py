@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +43,15 @@ def test_the_last_line_needs_no_end_and_a_closed_pipe_is_one() -> None:
 def test_whatever_a_line_holds_it_is_a_message_or_has_an_error(line: bytes) -> None:
     message, error = parsed(line)
     assert (message is None) != (error is None)
+
+
+@pytest.mark.parametrize("identity", [b"null", b"{}", b"[]", b"1e999", b"-1e999", b"1.5", b"true", b"NaN"])
+def test_a_request_of_any_id_is_answered_if_only_with_an_error(identity: bytes) -> None:
+    message, error = parsed(b'{"jsonrpc": "2.0", "id": %b, "method": "ping"}' % identity)
+    assert message is None
+    assert error is not None
+    assert error["id"] is None
+    assert "not a JSON-RPC 2.0 message" in error["error"]["message"]
 
 
 class Slow(Handlers):

@@ -188,7 +188,7 @@ def test_a_server_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_store_of_a_newer_satchel(monkeypatch: pytest.MonkeyPatch) -> None:
     postgres_store(Path("newer")).close()
     monkeypatch.setattr("satchel.store.postgres.connection.STEPS", ())
-    assert "has schema 3, this satchel knows up to 0: upgrade satchel" in refusal(server_url())
+    assert "has schema 4, this satchel knows up to 0: upgrade satchel" in refusal(server_url())
 
 
 def test_the_extra_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +235,9 @@ def test_what_the_address_says_about_tls_reaches_the_driver() -> None:
     assert "sslrootcert=/ca.pem" in server._conninfo
     assert "connect_timeout=9" in server._conninfo
     assert repr(server) == "Server(postgresql://db:5432/x)"
-    assert "connect_timeout=5" in Server("postgresql://ada@db/x")._conninfo
+    assert "connect_timeout=2" in Server("postgresql://ada@db/x")._conninfo
+    assert "connect_timeout=5" in Server("postgresql://ada@db/x")._writable
+    assert "connect_timeout=9" in server._writable
     assert Server("postgresql://ada@one:1,two:2/x").name == "postgresql://one:1,two:2/x"
     assert Server("postgresql://ada@/x?host=one,two").name == "postgresql://one:5432,two:5432/x"
 
@@ -483,3 +485,38 @@ def test_a_question_is_asked_again_where_its_server_was_lost(tmp_path: Path, mon
             assert met == [lost]
             assert "def load" in context.text
             assert not context.failures
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_that_cannot_store_every_text_is_refused_in_one_sentence(encoding: str) -> None:
+    import psycopg
+
+    name = f"in_{encoding.lower()}"
+    with psycopg.connect(server_url(), autocommit=True) as connection:
+        connection.execute(
+            f"CREATE DATABASE {name} ENCODING '{encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'".encode()
+        )
+    assert refusal(server_url().replace("/postgres?", f"/{name}?")).endswith(
+        f"has the encoding {encoding}, in which not every text can be stored: make one with "
+        "CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+    )
+
+
+def test_a_question_waits_two_seconds_for_a_slow_server_and_everything_else_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = postgres_store(Path("slow"))
+    from satchel.store.postgres.connection import ASKING_SECONDS, SlowStoreError
+
+    assert ASKING_SECONDS == 2
+    monkeypatch.setattr("satchel.store.postgres.ASKING_SECONDS", 0.03)
+    with store.hurried() as state, pytest.raises(SlowStoreError, match="did not answer in time"):
+        state._rows("SELECT pg_sleep(60)")
+    with store.hurried() as state:
+        assert state._rows("SELECT 1 FROM pg_sleep(0.02)") == [(1,)]
+        assert state._rows("SELECT 2 FROM pg_sleep(0.02)") == [(2,)]
+        with pytest.raises(SlowStoreError, match="did not answer in time"):
+            state._rows("SELECT 3")
+    with store.snapshot() as state:
+        assert state._rows("SELECT 4 FROM pg_sleep(0.05)") == [(4,)]
+    store.close()

@@ -434,3 +434,125 @@ def test_the_examples_of_services_use_options_that_exist(run: Callable[..., str]
     known = run("serve", "--help")
     for option in {option for line in lines for option in re.findall(r"--[a-z-]+", line)}:
         assert option in known
+
+
+def published_root() -> int:
+    ((number,),) = sql("SELECT id FROM satchel.roots WHERE name LIKE 'published/%' ORDER BY id DESC LIMIT 1")
+    assert isinstance(number, int)
+    return number
+
+
+def publish(team: Callable[..., Satchel], repository: TinyRepository, tmp_path: Path) -> int:
+    """Publish as the owner of the tables; returns the number of the root."""
+    del team
+    shared = {"SATCHEL_STORE": server_url(), "SATCHEL_STORE_NAME": str(tmp_path), "SATCHEL_KEY": "ab" * 32}
+    with Satchel.open(repository.root, environ=environment(tmp_path / "ci", **shared)) as engine:
+        engine.team.begin_publishing()
+        engine.index()
+    return published_root()
+
+
+def test_only_the_owner_of_the_tables_writes_what_is_published(
+    team: Callable[..., Satchel], repository: TinyRepository, tmp_path: Path
+) -> None:
+    import psycopg
+
+    root = publish(team, repository, tmp_path)
+    before = sql(f"SELECT document, body FROM satchel.texts WHERE root = {root} ORDER BY 1")
+    chosen = f"SELECT set_config('satchel.root', '{root}', false); "
+    assert before
+    assert sql(f"{chosen} UPDATE satchel.texts SET body = 'forged' RETURNING 1", "grace") == []
+    assert sql(f"{chosen} UPDATE satchel_root.texts SET body = 'forged' RETURNING 1", "grace") == []
+    assert sql(f"{chosen} DELETE FROM satchel.documents RETURNING 1", "grace") == []
+    assert sql(f"UPDATE satchel.roots SET name = 'gone' WHERE id = {root} RETURNING 1", "grace") == []
+    assert sql(f"DELETE FROM satchel.roots WHERE id = {root} RETURNING 1", "grace") == []
+    for statement in (
+        f"{chosen} INSERT INTO satchel.texts VALUES ({root}, 99, 'forged')",
+        f"{chosen} INSERT INTO satchel_root.texts VALUES (99, 'forged')",
+        "INSERT INTO satchel.roots(name) VALUES ('published/other/x')",
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+            sql(statement, "grace")
+    assert sql(f"SELECT document, body FROM satchel.texts WHERE root = {root} ORDER BY 1") == before
+
+
+def test_a_writer_can_rename_and_remove_no_root_of_the_team(team: Callable[..., Satchel]) -> None:
+    team("ada").memories.add("Shared by ada", visibility="team")
+    name = "name LIKE 'memory/%' AND owner = ''"
+    assert sql(f"UPDATE satchel.roots SET name = 'gone' WHERE {name} RETURNING 1", "grace") == []
+    assert sql(f"DELETE FROM satchel.roots WHERE {name} RETURNING 1", "grace") == []
+    assert [one.content for one in team("grace").memories.listed()] == ["Shared by ada"]
+
+
+def test_lines_of_a_file_are_those_of_the_file_whatever_the_published_text_says(
+    team: Callable[..., Satchel], repository: TinyRepository, tmp_path: Path
+) -> None:
+    import zlib
+
+    root = publish(team, repository, tmp_path)
+    forged = zlib.compress(b"def load():\n    return evil()\n").hex()
+    sql(
+        f"SELECT set_config('satchel.root', '{root}', false); "
+        f"UPDATE satchel.texts SET body = decode('{forged}', 'hex') WHERE root = {root} "
+        f"AND document = (SELECT id FROM satchel.documents WHERE root = {root} AND key = 'app.py')"
+    )
+    ada = team("ada")
+    ada.index()
+    assert ada.store.meta(PUBLISHED) == str(tmp_path)
+    assert "evil" in ada.store.text(1) + ada.store.text(2), "the copy has the forged text"
+    answer = ada.assemble("what does load return", now=NOW)
+    assert "return 1" in answer.text
+    assert "evil" not in answer.text
+    assert all("evil" not in str(match) for match in ada.search("load", now=NOW))
+
+
+def test_a_reader_cannot_hold_up_writers(team: Callable[..., Satchel], tmp_path: Path) -> None:
+    import psycopg
+
+    with psycopg.connect(server_url(), autocommit=True) as owner:
+        owner.execute(b"CREATE ROLE rita LOGIN")
+    owner_settings = {"SATCHEL_STORE": server_url(), "SATCHEL_STORE_NAME": str(tmp_path), "SATCHEL_KEY": "ab" * 32}
+    with Satchel.open(tmp_path / "ci" / "shop", environ=environment(tmp_path / "ci", **owner_settings)) as engine:
+        engine.team.prepare(["rita"], [])
+    name = f"satchel memory/{tmp_path}"
+    try:
+        with psycopg.connect(server_url(), user="rita") as rita:
+            rita.execute(f"SELECT pg_advisory_lock(hashtextextended('{name}', 0))".encode())
+            rita.execute(b"SELECT pg_advisory_lock(hashtextextended('satchel schema', 0))")
+            for statement in (b"INSERT INTO satchel.locks VALUES ('x')", b"SELECT * FROM satchel.locks FOR UPDATE"):
+                with pytest.raises(psycopg.errors.InsufficientPrivilege), rita.transaction():
+                    rita.execute(statement)
+            ada = team("ada")
+            ada.memory_store._timeout_ms = 100  # type: ignore[attr-defined]
+            assert ada.memories.add("Not held up").memory.content == "Not held up"
+    finally:
+        sql("DROP OWNED BY rita; DROP ROLE rita")
+
+
+def test_locked_tables_cost_a_question_the_memory_and_not_the_answer(
+    team: Callable[..., Satchel], repository: TinyRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+
+    publish(team, repository, tmp_path)
+    monkeypatch.setattr(
+        "satchel.store.postgres.connection._SESSION", f"{postgres_session()}; SET lock_timeout = '50ms'"
+    )
+    ada = team("ada")
+    ada.memories.add("The load balancer waits for grace")
+    assert "The load balancer waits" in ada.assemble("what does the load balancer wait for", now=NOW).text
+    assert ada.store.meta(PUBLISHED) == str(tmp_path), "what is remembered before makes no index of its own"
+    with psycopg.connect(server_url(), user="grace") as grace:
+        grace.execute(b"LOCK TABLE satchel.documents IN ACCESS EXCLUSIVE MODE")
+        answer = ada.assemble("what does load return", now=NOW)
+        assert "return 1" in answer.text
+        (failure,) = [one for one in answer.failures if one.source == "memory"]
+        assert "another process has locked tables of" in failure.message
+        fresh = team("ada")  # a process that opens the memory now
+        assert "return 1" in fresh.assemble("what does load return", now=NOW).text
+
+
+def postgres_session() -> str:
+    from satchel.store.postgres import connection
+
+    return connection._SESSION

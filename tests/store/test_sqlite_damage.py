@@ -14,7 +14,7 @@ import pytest
 from satchel import Satchel
 from satchel.doctor import check_memory
 from satchel.errors import StoreError
-from satchel.store.sqlite import SqliteStore, connection
+from satchel.store.sqlite import SqliteStore, changes, connection, restore
 from satchel.store.sqlite.connection import BACKUP_SECONDS, MOST_BACKUPS, backups
 from satchel.system import state_files
 from satchel.types import Kind
@@ -88,10 +88,12 @@ def test_one_broken_memory_costs_only_itself(damaged: Path) -> None:
 
 def test_a_backup_brings_a_broken_memory_back(damaged: Path) -> None:
     with Satchel.open(damaged) as satchel:
-        copy, aside = satchel.memory.restore()
-        assert copy.name.startswith("memory.backup-")
-        assert aside.exists()
+        done = satchel.memory.restore()
+        assert done.copy is not None
+        assert done.copy.name.startswith("memory.backup-")
+        assert done.aside.exists()
     with Satchel.open(damaged) as satchel:
+        assert {one.content for one in satchel.memories.listed()} == {KEPT, LOST}
         assert KEPT in satchel.assemble(QUESTION).text
 
 
@@ -116,20 +118,6 @@ def test_backups_are_made_once_a_day_and_few_are_kept(tmp_path: Path, monkeypatc
     copies = backups(path)
     assert len(copies) == MOST_BACKUPS
     assert all(copy.stat().st_mode & 0o777 == 0o600 for copy in copies)
-
-
-def test_an_empty_file_beside_a_backup_is_not_taken_for_no_memories(root: Path) -> None:
-    path = memory_file(root)
-    assert backups(path)
-    path.write_bytes(b"")
-    with Satchel.open(root) as satchel:
-        context = satchel.assemble(QUESTION)
-        assert "0.1 * 2**attempt" in context.text
-        assert "satchel memory restore" in context.failures[0].message
-        with pytest.raises(StoreError, match="satchel memory restore"):
-            satchel.memories.add("something else")
-        satchel.memory.restore()
-        assert KEPT in satchel.assemble(QUESTION).text
 
 
 def written_bytes(folder: Path) -> Iterator[bytes]:
@@ -170,7 +158,7 @@ def test_a_restore_that_is_cut_off_leaves_the_file_of_before(damaged: Path, monk
             raise KeyboardInterrupt
         real(target, raw, **options)
 
-    monkeypatch.setattr(connection, "replace", dies)
+    monkeypatch.setattr(restore, "replace", dies)
     with Satchel.open(damaged) as satchel, pytest.raises(KeyboardInterrupt):
         satchel.memory.restore()
     assert path.read_bytes() == before
@@ -261,11 +249,12 @@ def test_an_empty_memory_file_beside_a_backup_and_a_wrong_schema_are_not_sound(r
     assert "schema 1" in check_memory(places).message
     assert check_memory(places).outcome == "fail"
     path.write_bytes(b"")
-    for left in (*backups(path), path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+    for left in (*backups(path), *(path.with_name(f"{path.name}{suffix}") for suffix in ("-wal", "-shm"))):
         left.unlink(missing_ok=True)
+    changes.remove(path)
     assert check_memory(places).outcome == "ok"  # as a first run leaves it
     path.with_name(f"{path.stem}.backup-0000000001.db").write_bytes(raw)
-    assert "is empty" in check_memory(places).message
+    assert "is missing or empty; its backups are here" in check_memory(places).message
 
 
 def test_memory_commands_need_no_index(root: Path) -> None:

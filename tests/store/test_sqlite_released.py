@@ -85,8 +85,8 @@ def test_an_upgrade_that_is_undone_loses_nothing(
         exported(tmp_path)
     assert memory.read_bytes() == newer
     with Satchel.open(tmp_path) as satchel:
-        _, aside = satchel.memory.restore()
-    assert aside.read_bytes() == newer
+        done = satchel.memory.restore()
+    assert done.aside.read_bytes() == newer
     assert exported(tmp_path) == older.exported(version)
 
 

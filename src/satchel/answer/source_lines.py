@@ -117,10 +117,15 @@ _unfit_path = lru_cache(maxsize=4_096)(sanitize.unfit_path)
 class FileLines:
     """Reads files of one root for display, and keeps their lines. Safe to share between threads.
 
-    `limit` is the largest file in bytes, `allow` are patterns of texts that look like secrets but are not.
+    `limit` is the largest file in bytes, `allow` are patterns of texts that look like secrets but are not. If
+    `is_own` returns true, the stored text of a file is what processes of this user made of its bytes; else it is not
+    used.
     """
 
-    def __init__(self, root: Path, key: bytes, limit: int, allow: Sequence[str] = ()) -> None:
+    def __init__(
+        self, root: Path, key: bytes, limit: int, allow: Sequence[str] = (), is_own: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._is_own = is_own
         self._root, self._key, self._limit, self._allow = root, key, limit, tuple(allow)
         self._kept: Cache[tuple[str, str], Lines] = Cache(_size_of)
         self._rested: Cache[str, tuple[tuple[int, int, int], str]] = Cache(lambda _: 500)
@@ -156,7 +161,7 @@ class FileLines:
         lines = self.cached(path, current)
         if lines is not None:
             return lines
-        if current == content_hash and stored is not None:
+        if current == content_hash and stored is not None and self._is_own():
             return self.keep(path, current, stored())
         decoded = files.decode(file.raw)
         if decoded is None:

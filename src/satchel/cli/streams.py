@@ -246,12 +246,42 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def lines_of_pipe(path: str, silence_seconds: float = 10.0) -> Iterator[bytes]:
-    """Yield the lines of a named pipe. Raises UsageError after so long without any: nobody may write to it."""
+LONGEST_LINE = 64 << 20
+"""Bytes of the longest line of a file of lines; the longest useful one is an exchange with the output of a command."""
+
+MOST_IMPORTED_BYTES = 4 << 30
+"""Bytes of the largest input: more than the conversations of years."""
+
+
+def lines_of(
+    file: IO[bytes], name: str, longest: int = LONGEST_LINE, most: int = MOST_IMPORTED_BYTES
+) -> Iterator[bytes]:
+    """Yield the lines of a file, with their ends. Raises UsageError for one without an end, or a file without one."""
+    size = 0
+    while line := file.readline(longest + 1):
+        size += len(line)
+        _check_size(name, len(line), size, longest, most)
+        yield line
+
+
+def _check_size(name: str, length: int, size: int, longest: int, most: int) -> None:
+    if length > longest:
+        raise UsageError(f"{name} has a line of more than {longest:,} bytes: give a file that satchel can import")
+    if size > most:
+        raise UsageError(f"{name} has more than {most:,} bytes: split it, and import one part after the other")
+
+
+def lines_of_pipe(
+    path: str, silence_seconds: float = 10.0, longest: int = LONGEST_LINE, most: int = MOST_IMPORTED_BYTES
+) -> Iterator[bytes]:
+    """Yield the lines of a named pipe, as `lines_of`, without their ends.
+
+    Raises UsageError after so long without any: nobody may write to it.
+    """
     import select
 
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    rest, is_ended = b"", False
+    rest, size, is_ended = bytearray(), 0, False
     try:
         waiting = select.poll()
         waiting.register(descriptor, select.POLLIN)
@@ -261,9 +291,14 @@ def lines_of_pipe(path: str, silence_seconds: float = 10.0) -> Iterator[bytes]:
                 raise UsageError(f"{path} is a pipe that nobody writes to: give a file, or - for standard input")
             chunk = os.read(descriptor, 1 << 16)
             is_ended = not chunk
-            *lines, rest = (rest + chunk).split(b"\n")
-            yield from lines
+            size += len(chunk)
+            first, *lines = chunk.split(b"\n")
+            rest += first
+            for line in lines:
+                yield bytes(rest)
+                rest = bytearray(line)
+            _check_size(path, len(rest), size, longest, most)
         if rest:
-            yield rest
+            yield bytes(rest)
     finally:
         os.close(descriptor)

@@ -10,7 +10,7 @@ import os
 import re
 import shlex
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import unified_diff
 from functools import lru_cache
 from pathlib import Path
@@ -298,15 +298,31 @@ def _hook_event(element: Any) -> str | None:
     return events.pop() if len(events) == 1 else None
 
 
-def _command_event(entry: Any) -> str | None:
-    """Return the event for which this hook starts satchel, None where it starts something else."""
+def _command_words(entry: Any) -> list[str]:
+    """Return the words that a hook starts, none where they cannot be told."""
     command = entry.get("command") if isinstance(entry, Mapping) else None
     if not isinstance(command, str):
-        return None
+        return []
     try:
-        words = [*shlex.split(command), *map(str, entry.get("args") or ())]
+        return [*shlex.split(command), *map(str, entry.get("args") or ())]
     except ValueError:
-        return None
+        return []
+
+
+def started_words(target: ClientFile, data: Any) -> Iterator[list[str]]:
+    """Yield the words of each entry that starts satchel, a server or a hook, from the data of a client's file."""
+    for want in target.wants:
+        value = value_at(data, want.path)
+        if want.is_element:
+            for at in own_elements(value, want):
+                yield from map(_command_words, value[at].get("hooks", [value[at]]))
+        elif is_own_server(value):
+            yield words_of(value)
+
+
+def _command_event(entry: Any) -> str | None:
+    """Return the event for which this hook starts satchel, None where it starts something else."""
+    words = _command_words(entry)
     return words[-1] if len(words) >= 3 and runs_satchel(words[:-1], "hook") else None
 
 

@@ -15,7 +15,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from satchel.clients import edits
-from satchel.clients.targets import SCOPES, ClientFile, ClientPlaces, Want, all_targets, words_of
+from satchel.clients.targets import (
+    SCOPES,
+    ClientFile,
+    ClientPlaces,
+    Want,
+    all_targets,
+    imports_from_folder,
+    words_of,
+)
 from satchel.errors import ClientFileError
 from satchel.system import state_files
 
@@ -175,6 +183,19 @@ def is_set_up(client: str, places: ClientPlaces) -> bool:
             if edits.is_own_server(edits.value_at(data, target.wants[0].path)):
                 return True
     return False
+
+
+def unguarded(places: ClientPlaces) -> list[tuple[str, Path]]:
+    """Return client and file of each entry that starts satchel with the modules of the folder it is started in."""
+    found = {}
+    for client, scopes in SCOPES.items():
+        for target in (one for scope in scopes for one in all_targets(client, scope, places)):
+            with contextlib.suppress(ClientFileError):  # a file that cannot be read starts nothing
+                raw = read(target.file)
+                data = edits.data_of(target, text_of(target.file, raw)) if raw is not None else {}
+                if any(imports_from_folder(words) for words in edits.started_words(target, data)):
+                    found[client, target.file] = True
+    return list(found)
 
 
 START_SECONDS = 30.0

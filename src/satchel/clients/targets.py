@@ -8,6 +8,7 @@ start satchel without any, and treat the usage error as a refusal of the prompt.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -110,15 +111,54 @@ class Launch(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def parse_command(text: str) -> Launch:
-    """Split the words of `--command` as a shell would. Raises UsageError."""
+SAFE_PATH = "-P"
+"""Option of Python: no modules are imported from the current folder, which belongs to a repository."""
+
+
+def module_place(words: Sequence[str]) -> int | None:
+    """Return the place of `-m` in words that start a module of this package with Python, None for other words."""
+    places = [at for at in range(1, len(words) - 1) if words[at] == "-m" and words[at + 1].partition(".")[0] == PROGRAM]
+    if not places:
+        return None
+    options = words[: places[0]]
+    while options and options[-1].startswith("-"):
+        options = options[:-1]
+    is_python = bool(options) and Path(options[-1].replace("\\", "/")).name.startswith(("python", "pypy"))
+    return places[0] if is_python else None
+
+
+def imports_from_folder(words: Sequence[str]) -> bool:
+    """Return whether these words start Python so that it imports modules from the folder it is started in."""
+    place = module_place(words)
+    options = () if place is None else words[:place]
+    # -I implies -P; short options may be joined, as in `-IP`.
+    is_safe = any(re.fullmatch(r"-[A-Za-z]*[PI][A-Za-z]*", word) for word in options[1:])
+    return place is not None and not is_safe
+
+
+def _guarded(words: Sequence[str]) -> tuple[str, ...]:
+    """Return words with `-P` where Python would import modules from the folder it is started in."""
+    place = module_place(words)
+    if place is None or not imports_from_folder(words):
+        return tuple(words)
+    return (*words[:place], SAFE_PATH, *words[place:])
+
+
+def parse_command(text: str, *, is_shared: bool = True) -> Launch:
+    """Split the words of `--command` as a shell would. Raises UsageError.
+
+    Python gets `-P`, and a path of this folder becomes a whole one in a file that is not shared: clients start the
+    command in other folders, too, where a repository may have a program of that path.
+    """
     try:
         words = shlex.split(text)
     except ValueError as error:
         raise UsageError(f"--command {text!r} cannot be split into words: {error}") from None
     if not words:
         raise UsageError("--command is empty: write it as in 'uvx --from path/to/satchel satchel'")
-    return Launch(tuple(words), _missing_program(words))
+    if not is_shared and Path(words[0]).name != words[0]:
+        words[0] = str(Path(words[0]).absolute())
+    return Launch(_guarded(words), _missing_program(words))
 
 
 def find_launch(
@@ -136,11 +176,12 @@ def find_launch(
     """
     notes = (_OWN_PATH,) if is_shared else ()
     if _UVX_FOLDERS & set(Path(prefix or sys.prefix).parts):
-        words = ("uvx", "--from", _origin(), PROGRAM)
+        program = None if is_shared else shutil.which("uvx", path=environ.get("PATH", os.defpath))
+        words = (program or "uvx", "--from", _origin(), PROGRAM)
         return Launch(words, (*notes, *_missing_program(words, environ)))
     script = Path(started_as if started_as is not None else sys.argv[0]).absolute()
     if script.stem != PROGRAM or not script.is_file():
-        return Launch((sys.executable, "-m", PROGRAM), notes)
+        return Launch((sys.executable, SAFE_PATH, "-m", PROGRAM), notes)
     on_path = shutil.which(PROGRAM, path=environ.get("PATH", os.defpath))
     if on_path is None or Path(on_path).resolve() != script.resolve():
         return Launch((str(script),), notes)
@@ -250,7 +291,10 @@ def installed(places: ClientPlaces) -> tuple[str, ...]:
     traces = {"claude-code": ("claude", places.claude_settings), "codex": ("codex", places.codex)}
     traces |= {client: (row.program, places.file([*row.files.values()][-1]).parent) for client, row in _ROWS.items()}
     return tuple(
-        client for client, (program, folder) in traces.items() if shutil.which(program, path=path) or folder.is_dir()
+        client
+        for client, (program, folder) in traces.items()
+        # Path.is_dir raises for a folder that may not be looked into.
+        if shutil.which(program, path=path) or os.path.isdir(folder)  # noqa: PTH112
     )
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -304,7 +303,7 @@ def _changed(settings: Settings, changed: Mapping[str, str]) -> Settings:
     if unknown := changed.keys() - SETTINGS.keys():
         raise UsageError(f"unknown setting {', '.join(sorted(unknown))}: `satchel config` names all")
     environ = {SETTINGS[key].variable: value for key, value in changed.items()}
-    loaded = load_settings(None, {"HOME": os.sep, **environ}).settings
+    loaded = load_settings(None, {"HOME": "/nobody", **environ}).settings
     return replace(settings, **{attribute(key): getattr(loaded, attribute(key)) for key in changed})
 
 

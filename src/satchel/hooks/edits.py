@@ -48,7 +48,7 @@ def lessons(hook: EventContext) -> Answer:
     files = _below_root(hook)
     if not files:
         return nothing("the files are outside of this folder")
-    if not hook.settings.store_url and not hook.places.memory.exists():
+    if not hook.has_memory:
         return nothing("nothing is remembered here yet")
     if not hook.has_index:
         return nothing("there is no index yet")

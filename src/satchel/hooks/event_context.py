@@ -257,7 +257,7 @@ class EventContext:
     @cached_property
     def active(self) -> Experience | None:
         """The active experience of the session, of no session, or the only one of MCP clients; None if unreadable."""
-        if not self.settings.store_url and not self.places.memory.exists():
+        if not self.has_memory:
             return None
         # Length of a session id in an experience.
         journal, session = self.engine.experiences, self.event.session[:100]
@@ -273,6 +273,11 @@ class EventContext:
         """True if there is an index to answer from. A first run that is under way has published none yet."""
         has_store = bool(self.settings.store_url) or (self.places.index / INDEX_NAME).exists()
         return has_store and self.engine.store.is_published
+
+    @property
+    def has_memory(self) -> bool:
+        """True if something may be remembered, be it in a file that is made again from its copies."""
+        return bool(self.settings.store_url) or any(self.places.memory.parent.glob(f"{self.places.memory.stem}.*"))
 
     def refresh(self) -> bool:
         """Update the index in another process; returns whether one was started."""

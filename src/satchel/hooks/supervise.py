@@ -157,6 +157,7 @@ def _arm(deadline: float) -> None:
         raise Stopped
 
     def give_up(_number: int, _frame: object) -> None:
+        note_late()
         os._exit(0)
 
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
@@ -249,9 +250,40 @@ def _pass_on(received: bytes, arguments: Sequence[str], began: float) -> None:
         _write(*answer)
         return
     is_late = time.monotonic() - began >= WORKER_SECONDS
+    if is_late:
+        note_late()
     reason = f"no answer within {WORKER_SECONDS:g} s" if is_late else "the worker died"
     _say(reason)
     _log(arguments, reason, (time.monotonic() - began) * 1000)
+
+
+LATE_BYTES = 20_000
+"""Size of the file of late events, a thousand lines, at which it begins anew."""
+
+_noted_late = False
+
+
+def note_late() -> None:
+    """Add a line with the time to the events that were not answered in time, once in a process.
+
+    The log takes longer to write than a busy machine leaves time for, so `satchel doctor` counts these lines.
+    """
+    global _noted_late
+    folder = resident.socket_folder()
+    if _noted_late or not folder:
+        return
+    _noted_late = True
+    with contextlib.suppress(OSError):
+        hooks = os.path.join(os.path.dirname(folder), "hooks")  # noqa: PTH118, PTH120
+        os.makedirs(hooks, mode=0o700, exist_ok=True)  # noqa: PTH103
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+        descriptor = os.open(os.path.join(hooks, "late"), flags, 0o600)  # noqa: PTH118
+        try:
+            if os.fstat(descriptor).st_size > LATE_BYTES:
+                os.ftruncate(descriptor, 0)
+            os.write(descriptor, time.strftime("%Y-%m-%dT%H:%M:%SZ\n", time.gmtime()).encode())
+        finally:
+            os.close(descriptor)
 
 
 def _alone(arguments: Sequence[str], raw: bytes, began: float, work: Work) -> None:
@@ -259,6 +291,7 @@ def _alone(arguments: Sequence[str], raw: bytes, began: float, work: Work) -> No
     import threading
 
     def give_up() -> None:
+        note_late()
         os._exit(0)
 
     timer = threading.Timer(max(began + WORKER_SECONDS - time.monotonic(), 0.01), give_up)

@@ -9,6 +9,7 @@ The file is a message of Protocol Buffers, of which a few fields are read: `Inde
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import chain
@@ -19,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 from satchel.errors import UsageError
 from satchel.index.run import ScipReport
 from satchel.store.protocol import EXACT
+from satchel.system import state_files
 from satchel.system.locations import as_listed
 from satchel.types import Kind
 
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
 
 _CODECS = {1: ("utf-8", 1), 3: ("utf-32-le", 4)}
 """How columns are counted, by `position_encoding`; UTF-16 where it is neither of these."""
+
+
+MOST_BYTES = 2 << 30
+"""Bytes of the largest index that is read: one of ten million lines of code has a third of it."""
 
 
 class Occurrence(NamedTuple):
@@ -48,7 +54,12 @@ def import_scip(store: DatabaseStore, path: Path, root: Path) -> ScipReport:
     file that cannot be read or is no whole index.
     """
     try:
-        found, implemented = read_scip(path.read_bytes(), root)
+        data = state_files.read(
+            Path(os.path.realpath(path)), MOST_BYTES
+        )  # not of a pipe or a device, which may have no end
+        if data is None:
+            raise UsageError(f"cannot read {path}: there is no such file")
+        found, implemented = read_scip(data, root)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, IndexError) as error:

@@ -144,6 +144,8 @@ class IndexVectors:
             for place, chosen in self._stores():
                 # A separate one: that of the answers may be closed and replaced meanwhile.
                 with closing(place.open()) as store:
+                    if not store.is_published:  # a write would make an index, which may begin as the copy of another
+                        continue
                     try:
                         if cache is None:
                             made += fill_from_table(store, chosen, embedder, should_stop)

@@ -333,7 +333,9 @@ def _is_message(value: Result) -> bool:
     if value.get("jsonrpc") != "2.0":
         return False
     if isinstance(value.get("method"), str):
-        return isinstance(value.get("params"), dict | None)
+        # A request of another id, such as null or 1e999, is refused with an error: it is no notification.
+        has_id = "id" not in value or _is_identity(value["id"])
+        return has_id and isinstance(value.get("params"), dict | None)
     error = value.get("error")
     is_error = isinstance(error, dict) and isinstance(error.get("code"), int) and isinstance(error.get("message"), str)
     return "method" not in value and (isinstance(value.get("result"), dict) or is_error)

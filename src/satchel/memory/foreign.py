@@ -333,12 +333,30 @@ def _csv(raw: bytes, options: FileOptions) -> Foreign:
     sample = text[:4_096]
     delimiter = max(",;\t", key=sample.split("\n", 1)[0].count)
     table = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    columns = _columns(table.fieldnames or (), options.columns)
+    columns = _columns(_names(table), options.columns)
     memories: list[Data] = []
-    for entry in table:
+    for entry in _entries(table):
         given = {field: entry.get(name) for field, name in columns.items()}
         memories += _memory("csv", given.pop("content"), given.pop("id", None) or "", **_numbers(given))
     return _checked(memories, "csv", "lines")
+
+
+def _names(table: csv.DictReader[str]) -> Sequence[str]:
+    try:
+        return table.fieldnames or ()
+    except csv.Error as error:
+        raise UsageError(f"the first line is not CSV ({error}): it has the names of the columns") from error
+
+
+def _entries(table: csv.DictReader[str]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a table. Raises UsageError for one that the reader refuses, as it does a cell without end."""
+    try:
+        yield from table
+    except csv.Error as error:
+        raise UsageError(
+            f"line {table.line_num} is not CSV ({error}): a cell has at most {csv.field_size_limit():,} characters, "
+            "and each quotation mark that opens one needs another that closes it"
+        ) from error
 
 
 def _columns(present: Iterable[str], mapped: Mapping[str, str]) -> dict[str, str]:

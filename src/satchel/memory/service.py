@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from satchel.open_root import OpenRoot
     from satchel.sources.conversations import Exchange
     from satchel.store.protocol import Store
+    from satchel.store.sqlite.restore import Restored
     from satchel.store.writer import Writer
 
 
@@ -222,19 +223,21 @@ class MemoryService:
             writer.merge(never)
         return [f"{kind} {key}" for kind, key in broken]
 
-    def restore(self) -> tuple[Path, Path]:
-        """Put the newest backup in the place of the memory file; returns it, and where the file is now.
+    def restore(self) -> Restored:
+        """Put another file in the place of the memory file; returns from what it was made, and where that is now.
 
-        Raises UsageError for a memory on a server.
+        A sound file goes back to its newest backup. A missing, damaged or newer one becomes the newest backup that can
+        be read, with the changes since and with what can be read of the damaged file. Raises UsageError for a memory on
+        a server.
         """
-        from satchel.store.sqlite.connection import restore_backup
+        from satchel.store.sqlite.restore import restore
 
         if self._root.memory_place.url:
             raise UsageError("the memory is on a server, which has backups of its own: restore one of those")
 
         path = self._root.places.memory
         with locked(path.parent):
-            return restore_backup(path)
+            return restore(path)
 
     def export_memory(self) -> Iterator[str]:
         """Return the whole memory file as JSON Lines, of all repositories, without line ends."""

@@ -26,7 +26,7 @@ from satchel.safety.secret_sentences import without_secrets
 from satchel.system import files
 from satchel.types import Chunk, Failure, Hit
 
-REDACTION_VERSION = 4
+REDACTION_VERSION = 5
 """Grows whenever the same text would be redacted differently, so that a store can be compared with it."""
 
 Find = tuple[int, int, str]
@@ -411,11 +411,16 @@ def failures(notes: Iterable[Failure], allow: Sequence[str] = ()) -> tuple[Failu
     """
     every = list(notes)
     safe = [
-        Failure(line(one.source, allow=allow), line(one.message, NOTE_LIMIT, allow), line(one.hint, NOTE_LIMIT, allow))
+        Failure(line(one.source, allow=allow), _note(one.message, allow), _note(one.hint, allow))
         for one in every[:MOST_NOTES]
     ]
     more = len(every) - MOST_NOTES
     return (*safe, Failure("notes", f"{more:,} more are not shown")) if more > 0 else tuple(safe)
+
+
+def _note(message: str, allow: Sequence[str]) -> str:
+    """Return a message on one line, also without the secrets of sentences: it may quote what somebody asked."""
+    return clean_field(prose(clean_field(message, max(len(message), 1)), allow), NOTE_LIMIT)
 
 
 def unfit_paths(paths: Iterable[str]) -> dict[str, files.SkipReason]:
@@ -441,4 +446,4 @@ def unfit_path(path: str) -> files.SkipReason | None:
     return unfit_paths([path]).get(path)
 
 
-SatchelError.without_secrets = staticmethod(lambda message: redact(str(message))[0])
+SatchelError.without_secrets = staticmethod(lambda message: without_secrets(redact(str(message))[0]))

@@ -167,8 +167,26 @@ _VALUE = pattern(
 )
 
 
-def _value(text: str, _start: int, match: re.Match[str], *, kinds: int) -> Extent | None:
+_OPTION = pattern(r"(?:(?<![\w-])--?[\w.-]{0,40}|\bset[ \t]{1,4}[\w./:@-]{0,60})\Z")
+"""What is before the name of an option with a blank after it: `--db-`, `config set //host/:_auth`."""
+
+
+def _option(text: str, start: int, match: re.Match[str], kinds: int) -> Extent | None:
+    """Accept the word after an option, as in `--password X`."""
+    if not _OPTION.search(text, max(0, start - 70), start):
+        return None
+    value = _unlike_word(text, match.end())
+    if value is None or value[0].startswith("-"):
+        return None
+    is_path = kinds > 3 and not {"/", "."}.isdisjoint(value[0])
+    is_chosen = not is_path and _looks_like_password(value[0], kinds - 1)
+    return value.span() if looks_random(value[0]) or is_chosen else None
+
+
+def _value(text: str, start: int, match: re.Match[str], *, kinds: int) -> Extent | None:
     """Accept the literal after an operator if it looks random, or like a password of `kinds` kinds of characters."""
+    if match[0][-1] in " \t" and text[match.end()] not in "\"'":
+        return _option(text, start, match, kinds)
     literal = _VALUE.match(text, match.end())
     if literal is None:
         return None
@@ -192,29 +210,95 @@ _secret = partial(_value, kinds=4)
 _ARGUMENT = pattern(r"""[^\s"'`,;|&<>()]{6,256}""")
 _ARGUMENT_REACH = 300
 """Characters before a password among which its command, or the login of its line, must be."""
-_LOGIN = pattern(r"\blogin\s{1,9}\S{1,99}\s{1,9}\Z")
+_LOGIN = pattern(r"(?P<host>\b(?:machine\s{1,9}\S{1,99}|default)\s{1,9})?\blogin\s{1,9}\S{1,99}\s{1,9}\Z")
 
 
-def _argument(text: str, start: int, match: re.Match[str]) -> Extent | None:
-    """Accept the word after `curl -u user:`, or after `login NAME password` of netrc, unless it looks like a word."""
-    value, before = _unlike_word(text, match.end()), text[max(0, start - _ARGUMENT_REACH) : start]
-    is_one = "curl" in before if match[0].startswith("-") else _LOGIN.search(before)
-    if value is None or not is_one:
+def _user_password(text: str, start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the word after `curl -u user:`, unless it looks like a word."""
+    return _command_value(text, start, match) if "curl" in text[max(0, start - _ARGUMENT_REACH) : start] else None
+
+
+def _login_password(text: str, start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the word after `login NAME password` of netrc, or after an option `--password`, unless it is a word."""
+    login = _LOGIN.search(text, max(0, start - _ARGUMENT_REACH), start)
+    if login is None:
+        return _option(text, start, match, 3)
+    if login["host"] is None:
+        return _command_value(text, start, match)
+    word = _ARGUMENT.match(text, match.end())
+    if word is None or PLACEHOLDER.search(word[0]):
         return None
-    return value.span() if looks_random(value[0]) or _looks_like_password(value[0], 2) else None
+    # In a whole line many letters alone are a password, too.
+    return word.span() if len(word[0]) >= 10 or kinds_of(word[0]) >= 2 else None
 
 
-_CLIENT = pattern(r"(?:mysql|mysqldump|mysqladmin|mariadb|sshpass)\b[^\n;|]*\Z")
+def _command_value(text: str, _start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the word at the place of a command where its password is, unless it looks like a word."""
+    value = _unlike_word(text, match.end())
+    is_chosen = value is not None and (looks_random(value[0]) or _looks_like_password(value[0], 2))
+    return value.span() if value is not None and is_chosen else None
+
+
+_PASS_OPTION = pattern(r"-pass(?:in|out)?[ \t]{1,3}['\"]?\Z")
+
+
+def _source_of_password(text: str, start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the password of `openssl -passin pass:X`."""
+    return _command_value(text, start, match) if _PASS_OPTION.search(text, max(0, start - 20), start) else None
+
+
+_CLIENT = pattern(
+    r"(?:mysql|mysqldump|mysqladmin|mariadb|(?P<blank>sshpass|mongo(?:sh|dump|restore)?|"
+    r"(?:docker|podman|buildah|skopeo|helm|oras|nerdctl|az)\b[^\n;|]*\blogin))\b[^\n;|]*\Z"
+)
 
 
 def _client_password(text: str, start: int, match: re.Match[str]) -> Extent | None:
-    """Accept the password after `mysql -p` and `sshpass -p`, unless it looks like a word."""
+    """Accept the password after `mysql -p`, `sshpass -p` and `docker login -p`, unless it looks like a word."""
     client = _CLIENT.search(text, max(0, start - _ARGUMENT_REACH), start)
     # Of mysql a word after a blank is the name of the database.
-    is_password = client is not None and (match[0] == "-p" or client[0].startswith("sshpass"))
+    is_password = client is not None and (match[0] == "-p" or client["blank"] is not None)
     value = _unlike_word(text, match.end()) if is_password else None
     is_chosen = value is not None and (looks_random(value[0]) or _looks_like_password(value[0], 2))
     return value.span() if value is not None and is_chosen else None
+
+
+_OF_USER = pattern(r"(?i)\b(?:create|alter|grant|set)\b[^\n;]{0,110}\Z")
+_STATED = pattern(r"""[^"'\n<>]{4,128}(?=["'])""")
+
+
+def _stated(text: str, start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the quoted text that a statement of SQL makes a password, unless it is a placeholder."""
+    value = _STATED.match(text, match.end())
+    if value is None or PLACEHOLDER.search(value[0]):
+        return None
+    # A sentence, too, may say "identified by 'name'".
+    is_sql = match[0].isupper() or _OF_USER.search(text, max(0, start - 120), start)
+    return value.span() if is_sql or kinds_of(value[0]) >= 2 else None
+
+
+_SHARED_KEY = pattern(r"""[0-9a-fA-F]{64}(?![0-9a-fA-F])|[^\s"'<>]{8,63}""")
+
+
+def _shared_key(text: str, _start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the key of a wireless network: 64 hexadecimal digits, or what was chosen."""
+    value = _SHARED_KEY.match(text, match.end())
+    if value is None or PLACEHOLDER.search(value[0]) or not (len(value[0]) == 64 or kinds_of(value[0]) >= 2):
+        return None
+    return value.span()
+
+
+_KEY_FIELD = pattern(r"""[A-Za-z0-9_-]{16,2000}(?=")""")
+_KEY_REACH = 3_000
+"""Characters around a number of a JSON Web Key among which its kind must be: a key of 4,096 bits has 3,200 in all."""
+
+
+def _web_key(text: str, start: int, match: re.Match[str]) -> Extent | None:
+    """Accept a private number of a JSON Web Key."""
+    value = _KEY_FIELD.match(text, match.end())
+    blank = text.rfind("\n\n", max(0, start - _KEY_REACH), start)
+    reach = text[max(0, start - _KEY_REACH, blank) : start + _KEY_REACH].partition("\n\n")[0 if blank < 0 else 2]
+    return value.span() if value is not None and '"kty"' in reach else None
 
 
 def _last_field(text: str, _start: int, match: re.Match[str]) -> Extent | None:
@@ -264,7 +348,8 @@ def _putty_key(text: str, _start: int, match: re.Match[str]) -> Extent | None:
 
 
 _PUBLIC_TOKEN = pattern(
-    r"(?i)(?:next|prev|public(?:[ _-]?key)?|lock|request|idempotency|continuation|page|pagination|cursor|sync|resume)"
+    r"(?i)(?:next|prev|start(?:ing)?|public(?:[ _-]?key)?|lock|request|idempotency|continuation|page|pagination|cursor"
+    r"|sync|resume|change|action|product)"
     r"[ _-]?$"
 )
 
@@ -298,7 +383,11 @@ _TOKENS = [tuple(_CELLS[at : at + 4]) for at in range(0, len(_CELLS), 4)]
 """Type, head, anchor and body of the tokens of providers."""
 
 _SUFFIX = "(?i:[_-]?(?:key|value|base64|b64|hex|dev|prod|production|staging|local|default|old|new|[0-9]{1,2}))?"
-_OPERATOR = r"""["'\])\\]{0,3}(?:[ \t]{0,4}(?:[:=>]|,(?=[ \t]{0,4}\\?["']))|[ \t]{1,4}(?=["']))"""
+_OPERATOR = (
+    r"""["'\])\\]{0,3}(?:[ \t]{0,4}(?:[:=>]|,(?=[ \t]{0,4}\\?["']))|[ \t]{1,4}(?=["'])"""
+    # `<add key="ApiKey" value=`, and `--api-key ` of a command
+    r"""|[ \t]{1,4}[Vv]alue[ \t]{0,2}=|(?<=[A-Za-z0-9])[ \t]{1,2}(?=[^\s"'=:>,;.-]))"""
+)
 
 _NAMES: Sequence[tuple[str, str, str, str, Judge]] = (
     ("password", "[Pp]ass", "w", "(?:or)?d", _password),
@@ -346,14 +435,50 @@ _SPECIAL = (
     SecretRule("authorization", "(?i:authori)", "Z", "(?i:ation)" + _AUTHORIZATION, _authorization, ""),
     SecretRule("authorization", "[Bb]", "earer", r"[ \t]{1,3}", _authorization),
     SecretRule("cookie", "[Cc]", "ookie", r"""["']?[ \t]{0,3}[:=,][ \t]{0,3}\\?["'`]?""", _cookies, ""),
-    SecretRule("password", "", "-u", _USER, _argument, r"\S"),
-    SecretRule("password", "-", "-u", "ser" + _USER, _argument, r"\S"),
-    SecretRule("password", "[Pp]ass", "w", r"ord\s{1,9}(?![\s:='\"])", _argument),
+    SecretRule("password", "", "-u", _USER, _user_password, r"\S"),
+    SecretRule("password", "-", "-u", "ser" + _USER, _user_password, r"\S"),
+    SecretRule("password", "[Pp]ass", "w", r"ord\s{1,9}(?![\s:='\"])", _login_password),
     SecretRule("private-key", "", "Private-Lines", r": [0-9]{1,3}(?=\s)", _putty_key, ""),
     SecretRule("azure-signature", "[?&;]", "sig=", r"[A-Za-z0-9%+/]{40,90}={0,2}", _after_equals, ""),
     SecretRule("firebase-key", r"AAAA[\w-]{7}:", "APA91b", r"[\w-]{100,}", _token),
     SecretRule("google-key-id", "", "private_key_id", r"""["']\s{0,3}:\s{0,3}["'][0-9a-f]{40}""", _last_40),
     SecretRule("password", "", "-p", r"""(?:[ \t]{0,3}['"]?)""", _client_password, r"\S"),
+    SecretRule("password", "", "redis-cli", r"""[^\n;|]{0,120}?[ \t](?:-a|--pass)[ \t]{1,3}['"]?""", _command_value),
+    SecretRule("password", "ldap", "s", r"""earch\b[^\n;|]{0,200}?[ \t]-w[ \t]{0,3}['"]?""", _command_value),
+    SecretRule(
+        "password",
+        "",
+        "htpasswd",
+        r"""[ \t]{1,3}-\w{0,5}b\w{0,5}[ \t]{1,3}\S{1,99}[ \t]{1,3}\S{1,99}[ \t]{1,3}['"]?""",
+        _command_value,
+    ),
+    SecretRule("password", "", "wpa_passphrase", r"""[ \t]{1,3}\S{1,40}[ \t]{1,3}['"]?""", _command_value),
+    SecretRule("password", "", "pass:", "", _source_of_password, ""),
+    SecretRule("token", "", "vault login ", r"(?:-no-print[ \t]{1,3})?", _command_value),
+    SecretRule("token", "", "--with-token", r"[ \t]{1,3}", _command_value, ""),
+    *(
+        SecretRule(
+            "password",
+            "",
+            identified,
+            rf"""(?:{with_}\s\S{{1,60}}\s)?{by}\s{{1,3}}(?:{password}\s{{1,3}})?["']""",
+            _stated,
+            "",
+        )
+        for identified, with_, by, password in (
+            ("IDENTIFIED ", "WITH", "(?:BY|AS)", "PASSWORD"),
+            ("identified ", "with", "(?:by|as)", "password"),
+        )
+    ),
+    SecretRule("password", "", "psk", r"""\s{0,3}[:=]\s{0,3}["']?""", _shared_key),
+    *(
+        SecretRule("private-key", "", f'"{name}"', r"""[ \t]{0,3}:[ \t]{0,3}["']""", _web_key, "")
+        for name in ("d", "p", "q", "dp", "dq", "qi", "k")
+    ),
+    *(
+        SecretRule("url-signature", "", f"X-{cloud}-Signature=", f"(?i:{_HEX}){{64,600}}", _after_equals, "")
+        for cloud in ("Amz", "Goog")
+    ),
     SecretRule("password", "", ":5432:", r"[^\s:]{1,64}:[^\s:]{1,64}:", _last_field, ""),
     SecretRule("asana-token", "", ":", rf"{_HEX}{{32}}{_END}", _asana, ""),
     *(SecretRule("password-hash", "", f"${name}$", _HASH, _token, "") for name in ("apr1", "1", "5", "6", "y")),

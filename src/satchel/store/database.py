@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import StoreError
@@ -43,6 +43,8 @@ class DatabaseStore(Store):
         super().__init__(Derived(), workspaces)
         self.damage = ""
         """The fault that was met while the store was used, empty if none."""
+        self.restored = ""
+        """What a missing memory file was made from when it was opened, empty if there was one."""
         self.on_write: Callable[[], None] | None = None
         """Called after every published write, by the thread that wrote."""
         self.before_commit: Callable[[Writer], None] = lambda _: None
@@ -56,6 +58,10 @@ class DatabaseStore(Store):
 
     def make_room(self) -> None:
         """Free the room that was kept for removing something from a full disk, if the disk is full."""
+
+    def hurried(self) -> AbstractContextManager[Store]:
+        """Return a snapshot for a question, which does not wait long for a server."""
+        return self.snapshot()
 
     @property
     @abstractmethod

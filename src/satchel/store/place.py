@@ -15,6 +15,7 @@ from satchel.settings import Settings
 from satchel.store.database import DatabaseStore
 from satchel.store.records import PUBLISHED
 from satchel.store.sqlite import SqliteStore
+from satchel.store.sqlite.connection import is_lost
 from satchel.system.git import find_repository
 from satchel.system.locations import Places
 
@@ -46,7 +47,7 @@ class StorePlace:
     @property
     def may_exist(self) -> bool:
         """Whether there can be something to read; reading never creates a file."""
-        return bool(self.url) or self.path.exists()
+        return bool(self.url) or self.path.exists() or (self.durable and is_lost(self.path))
 
     def open(self, *, disposable: bool = False, workspaces: Sequence[str] | None = None) -> DatabaseStore:
         """Open or create the store. Raises StoreError, LockedError, ConfigError and MissingExtraError."""

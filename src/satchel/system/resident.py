@@ -51,6 +51,7 @@ def identity() -> list[bytes]:
 def socket_folder(environ: Mapping[str, str] = os.environ) -> str:
     """Return the folder of the sockets, as `Folders` decides about it; empty without a home folder."""
     home, own = environ.get("HOME", ""), environ.get("SATCHEL_HOME", "")
+    home = home if home.startswith("/") else ""
     if own:
         base = home + own[1:] if own.startswith("~/") else os.path.abspath(own)  # noqa: PTH100 - no pathlib here
         return f"{base}/state/resident"

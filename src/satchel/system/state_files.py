@@ -74,7 +74,7 @@ def append(path: Path, raw: bytes, *, most: int | None = None, wait_seconds: flo
         try:
             before = os.fstat(descriptor).st_size
             try:
-                _write(descriptor, raw)
+                write_all(descriptor, raw)
             except OSError:
                 os.ftruncate(descriptor, before)
                 raise
@@ -92,7 +92,7 @@ def replace(path: Path, raw: bytes, *, mode: int = 0o600, durable: bool = False)
     try:
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, mode)
         try:
-            _write(descriptor, raw)
+            write_all(descriptor, raw)
             if durable:
                 os.fsync(descriptor)
         finally:
@@ -118,7 +118,8 @@ def _prune_unfinished(path: Path) -> None:
                 os.unlink(entry.path)  # noqa: PTH108 - a path object for each entry would take longer
 
 
-def _write(descriptor: int, raw: bytes) -> None:
+def write_all(descriptor: int, raw: bytes) -> None:
+    """Write all bytes, which does not wait on a full disk. Raises OSError."""
     if os.write(descriptor, raw) < len(raw):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

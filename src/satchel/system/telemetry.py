@@ -183,6 +183,18 @@ def record_hook(event: str, outcome: str, reason: str, milliseconds: float, deta
     return ""
 
 
+TOO_LATE = "no answer within"
+"""How the reason of an event begins that was not answered in time."""
+
+
+def late_events(state: Path) -> list[str]:
+    """Return the times of events that were not answered in time, as `supervise.note_late` kept them, oldest first."""
+    try:
+        return (state / "hooks" / "late").read_text(encoding="ascii", errors="replace").split()
+    except OSError:
+        return []
+
+
 def hook_entries(state: Path, most: int | None = None) -> list[Json]:
     """Return the newest `most` entries (all by default), oldest first. Broken lines are left out."""
     try:

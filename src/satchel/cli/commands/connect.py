@@ -190,15 +190,12 @@ def client_options(function: Function, *, is_needed: bool = True) -> Function:
 def places_of(invocation: Invocation, *, needs_root: bool) -> ClientPlaces:
     """Return where the files lie. The folder is looked for only where one of them is in it: `user` works everywhere."""
     from satchel.clients.targets import ClientPlaces
-    from satchel.config import Folders
+    from satchel.config import home_of
     from satchel.system.locations import find_root
 
-    Folders.from_environment(os.environ)  # says so where there is no home folder
-    home = os.environ.get("HOME")
-    if home is not None and not Path(home).is_absolute():  # an empty one would stand for `/`
-        raise UsageError(f"HOME is {home!r}: set it to the absolute path of your home folder, or unset it")
+    home = home_of(os.environ)
     root = find_root(Path(), invocation.root) if needs_root else Path()
-    return ClientPlaces(Path(home) if home is not None else Path.home(), root, os.environ)
+    return ClientPlaces(home, root, os.environ)
 
 
 def change_data(changes: Sequence[FileChange], *, is_dry: bool) -> dict[str, Any]:
@@ -294,7 +291,7 @@ def _set_up(
     chosen = targets.check_scope(client, scope)
     places = places_of(invocation, needs_root=chosen != "user")
     started = (
-        targets.parse_command(command_text)
+        targets.parse_command(command_text, is_shared=targets.is_shared(chosen))
         if command_text is not None
         else targets.find_launch(is_shared=targets.is_shared(chosen))
     )

@@ -184,14 +184,14 @@ def doctor_command(invocation: Invocation, *, fix: bool) -> int:
 
     Without --fix it changes nothing. Exits with status 1 if a check fails; after a warning, answers are still right.
     """
-    from satchel.doctor import examine
+    from satchel.doctor import examine, examined
 
     for check in examine(Path(), invocation.root) if fix else ():
         if check.repair is not None:
             check.repair()
             streams.say(f"repaired {check.name}: {check.message}", color=invocation.color)
     checks = []
-    for check in chain(examine(Path(), invocation.root), [client_check(invocation)]):
+    for check in chain(examine(Path(), invocation.root), examined("clients", lambda: client_check(invocation))):
         checks.append(check)
         if not invocation.as_json:
             streams.write_line(check_text(check, colored=streams.wants_color(sys.stdout, invocation.color)))
@@ -201,11 +201,12 @@ def doctor_command(invocation: Invocation, *, fix: bool) -> int:
 
 
 def client_check(invocation: Invocation) -> Check:
-    """Report which clients are installed, and in which of them satchel is set up."""
+    """Report which clients are installed, and in which of them satchel is set up; an unsafe entry is a failure."""
     from satchel.cli.commands.connect import places_of
-    from satchel.clients.setup import is_set_up
+    from satchel.clients.edits import display
+    from satchel.clients.setup import is_set_up, unguarded
     from satchel.clients.targets import installed
-    from satchel.doctor import ok
+    from satchel.doctor import fail, ok
     from satchel.system.locations import find_root
 
     try:
@@ -214,6 +215,14 @@ def client_check(invocation: Invocation) -> Check:
         places = places_of(invocation, needs_root=False)
     else:
         places = places_of(invocation, needs_root=True)
+    if entries := unguarded(places):
+        files = ", ".join(sorted({display(file) for _, file in entries}))
+        clients = " and ".join(sorted({f"`satchel setup {client}`" for client, _ in entries}))
+        return fail(
+            "clients",
+            f"{files}: Python without -P runs a satchel.py of the folder that the client opens",
+            f"run {clients} again, with the scope and the hooks of before, or write -P before -m",
+        )
     shown = [
         f"{client} ({'set up' if is_set_up(client, places) else f'not set up: satchel setup {client}'})"
         for client in installed(places)

@@ -187,7 +187,7 @@ def show_one(invocation: Invocation, *, identity: str) -> None:
 def repair(invocation: Invocation) -> None:
     """Remove the records that cannot be read; all others stay.
 
-    Answers leave such records out and name them. A backup may still have them: `satchel memory restore`.
+    Answers leave such records out and name them. `satchel memory restore` brings back those that backups have.
     """
     with opened(invocation) as satchel:
         gone = satchel.memory.repair()
@@ -212,15 +212,23 @@ def restore(invocation: Invocation, identities: Sequence[str]) -> None:
     """Bring back what was forgotten, by id; without ID go back to the newest backup of the memory file.
 
     What is forgotten can be brought back for 30 days; `satchel memory list --forgotten` lists it. A backup is made once
-    a day, at the first change, and the newest three are kept. The current file is kept beside it. Stop running servers
-    before you go back to a backup.
+    a day, at the first change, and after many changes; three are kept. If the memory file is damaged, the changes since
+    the backup and what can be read of the file come back, too. The current file is kept beside it. Stop running
+    servers before you go back to a backup.
     """
     if identities:
         show(invocation, ask(invocation, REMEMBER, {"action": actions.RESTORE, "ids": list(identities)}))
         return
     with opened(invocation) as satchel:
-        copy, aside = satchel.memory.restore()
-    report(invocation, {"restored": str(copy), "aside": str(aside)}, [f"restored {copy}", f"the former file: {aside}"])
+        done = satchel.memory.restore()
+    data = {
+        "restored": str(done.copy or ""),
+        "aside": str(done.aside),
+        "changes": done.changes,
+        "salvaged": done.salvaged,
+    }
+    former = [f"the former file: {done.aside}"] * done.aside.exists()
+    report(invocation, data, [f"restored from {done.text}", *former])
 
 
 @operation_command(

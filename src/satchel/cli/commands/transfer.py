@@ -16,7 +16,7 @@ from satchel.cli.session import PARTLY_DONE, opened
 from satchel.cli.streams import STANDARD_INPUT
 from satchel.errors import UsageError
 from satchel.system import state_files
-from satchel.vocabulary import COLUMNS, ImportFormat, choices
+from satchel.vocabulary import COLUMNS, LINE_FORMATS, ImportFormat, choices
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -125,17 +125,25 @@ def _transcripts(satchel: Satchel, sources: Sequence[str], *, everywhere: bool) 
     return reports
 
 
+LONGEST_FOREIGN = 1 << 30
+"""Bytes of the largest file of another program: it may be one line of JSON, which is read as a whole."""
+
+
 def _imported(satchel: Satchel, source: str, options: Mapping[str, Any]) -> ImportReport:
+    is_whole = options["form"] not in LINE_FORMATS
+    longest, most = (
+        (LONGEST_FOREIGN, LONGEST_FOREIGN) if is_whole else (streams.LONGEST_LINE, streams.MOST_IMPORTED_BYTES)
+    )
     if source == STANDARD_INPUT:
         if sys.stdin is None:
             raise UsageError("the lines should come from standard input (-), which is closed")
-        return satchel.import_memory(sys.stdin.buffer, **options)
+        return satchel.import_memory(streams.lines_of(sys.stdin.buffer, "the input", longest, most), **options)
     if Path(source).is_char_device() or Path(source).is_block_device():
         raise UsageError(f"{source} is a device: give a file, or - for standard input")
     if Path(source).is_fifo():
-        return satchel.import_memory(streams.lines_of_pipe(source), **options)
+        return satchel.import_memory(streams.lines_of_pipe(source, longest=longest, most=most), **options)
     with Path(source).open("rb") as file:
-        return satchel.import_memory(file, **options)
+        return satchel.import_memory(streams.lines_of(file, source, longest, most), **options)
 
 
 def _import_data(reports: Mapping[str, ImportReport]) -> dict[str, Any]:

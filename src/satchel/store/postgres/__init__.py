@@ -6,15 +6,25 @@ Of a memory that a user shares with a team private records are in the own root, 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from psycopg import OperationalError
+from psycopg.errors import QueryCanceled
 
 from satchel.store.database import DatabaseStore, StoreSnapshot
 from satchel.store.postgres import nearest
-from satchel.store.postgres.connection import TABLES, Server, ServerConnection, literal
+from satchel.store.postgres.connection import (
+    ASKING_SECONDS,
+    STATEMENT_SECONDS,
+    TABLES,
+    Server,
+    ServerConnection,
+    SlowStoreError,
+    literal,
+)
 from satchel.store.protocol import SET_ASIDE, Derived
 from satchel.store.records import Row
 from satchel.store.segments import DamagedWordsError
@@ -75,8 +85,12 @@ class PostgresStore(DatabaseStore):
         self._kept: tuple[Row, str, Cache[tuple[str, tuple[Any, ...]], list[Row]]] = (), "", cache
         self.vector_index = nearest.HnswIndex()
         self._writing = threading.local()
-        with self.snapshot():
-            pass
+        try:
+            with self.snapshot():
+                pass
+        except BaseException:
+            self._server.close()
+            raise
 
     @property
     def name(self) -> str:
@@ -152,11 +166,21 @@ class PostgresStore(DatabaseStore):
         with self.snapshot() as state:
             return state._rows(sql, bindings)
 
-    @contextmanager
-    def snapshot(self) -> Iterator[StoreSnapshot]:
+    def hurried(self) -> AbstractContextManager[StoreSnapshot]:
+        """As `snapshot`, for a question: all its statements together take two seconds at most."""
+        return self._snapshot(ASKING_SECONDS)
+
+    def snapshot(self) -> AbstractContextManager[StoreSnapshot]:
         """The store as published now, until the block ends, on another server of that revision if the first is lost."""
+        return self._snapshot(STATEMENT_SECONDS)
+
+    @contextmanager
+    def _snapshot(self, seconds: float) -> Iterator[StoreSnapshot]:
         begin = (
-            f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {self._choice()}; "
+            f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '{seconds}s'; "
+            # All tables at once, so that a locked one is met here and not in the middle of an answer.
+            f"LOCK TABLE {', '.join(f'satchel.{table}' for table in ('roots', *TABLES))} IN ACCESS SHARE MODE; "
+            f"{self._choice()}; "
             "SELECT coalesce((SELECT value FROM meta WHERE key = 'revision'), '0')"
         )
         with self._server.connection(begin, self._timeout_ms / 1000) as (connection, begun):
@@ -176,9 +200,19 @@ class PostgresStore(DatabaseStore):
                         raise
                     return {one: connection.execute(*one).fetchall() for one in asked}
 
+            waited = 0.0
+
             def run(sql: str, bindings: Sequence[Any]) -> list[Row]:
-                asked = sql, tuple(bindings)
-                return [*kept.through([asked], rows)[asked]]
+                nonlocal waited
+                if waited > seconds:
+                    raise SlowStoreError(f"{self._server.name} did not answer in time: try again later")
+                asked, started = (sql, tuple(bindings)), time.monotonic()
+                try:
+                    found = kept.through([asked], rows)[asked]
+                except QueryCanceled as error:
+                    raise SlowStoreError(f"{self._server.name} did not answer in time: try again later") from error
+                waited += time.monotonic() - started
+                return [*found]
 
             state = StoreSnapshot(self, run, revision)
             try:
@@ -192,7 +226,8 @@ class PostgresStore(DatabaseStore):
         name = literal(self._root)
         begin = (
             f"BEGIN; SET LOCAL lock_timeout = {max(1, self._timeout_ms)}; "
-            f"SELECT 1 FROM pg_advisory_xact_lock(hashtextextended('satchel ' || {name}, 0))"
+            # A row, because readers may take advisory locks.
+            f"INSERT INTO satchel.locks VALUES ({name}) ON CONFLICT (name) DO UPDATE SET name = EXCLUDED.name"
         )
         with self._server.connection(begin, self._timeout_ms / 1000, writes=True) as begun:
             yield begun

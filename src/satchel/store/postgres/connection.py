@@ -95,6 +95,29 @@ def _renamed(*schemas: str) -> str:
     return f"DO $$ BEGIN IF to_regclass('satchel.bundles') IS NOT NULL THEN {statements}; END IF; END $$"
 
 
+_OWNER = "(SELECT relowner FROM pg_catalog.pg_class WHERE oid = 'satchel.version'::regclass)"
+_IS_OWNER = f"pg_catalog.pg_has_role({_OWNER}, 'USAGE')"
+_IS_PUBLISHED = "name LIKE 'published/%'"
+
+
+def _guarded(table: str, condition: str, *commands: str) -> Iterator[str]:
+    """Let only the owner of the tables change rows for which the condition is false."""
+    for command in commands:
+        clause = "WITH CHECK" if command == "INSERT" else "USING"
+        yield (
+            f"CREATE POLICY {command.lower()}s ON satchel.{table} AS RESTRICTIVE FOR {command} "
+            f"{clause} ({condition} OR {_IS_OWNER})"
+        )
+
+
+_NOT_PUBLISHED = f"root <> ALL(ARRAY(SELECT id FROM satchel.roots WHERE {_IS_PUBLISHED}))"
+_WRITERS = (
+    "DO $$ DECLARE writer text; BEGIN FOR writer IN SELECT DISTINCT rolname FROM pg_catalog.pg_class, "
+    "LATERAL aclexplode(relacl) JOIN pg_catalog.pg_roles ON pg_roles.oid = grantee "
+    "WHERE pg_class.oid = 'satchel.documents'::regclass AND privilege_type = 'INSERT' LOOP "
+    "EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON satchel.locks TO %I', writer); END LOOP; END $$"
+)
+
 STEPS = (
     "; ".join((
         "CREATE SCHEMA satchel",
@@ -123,6 +146,16 @@ STEPS = (
         "HAVING count(*) > 0"),
     )),
     _renamed("satchel", "satchel_root", "satchel_both"),
+    # What is published belongs to the owner of the tables, and so do the names of the team's roots. The lock of a root
+    # is a row that a reader cannot lock.
+    "; ".join((
+        *_guarded("roots", f"NOT {_IS_PUBLISHED}", "INSERT"),
+        *_guarded("roots", "owner = current_user", "UPDATE"),
+        *_guarded("roots", "owner = current_user OR name LIKE 'index/%'", "DELETE"),
+        *(step for name in TABLES for step in _guarded(name, _NOT_PUBLISHED, "INSERT", "UPDATE", "DELETE")),
+        'CREATE TABLE satchel.locks(name text COLLATE "C" PRIMARY KEY)',
+        _WRITERS,
+    )),
 )  # fmt: skip
 """The numbered migrations: each runs once, in a transaction of its own. Rights on tables and views stay."""
 
@@ -136,11 +169,15 @@ CONNECT_SECONDS = 5
 STATEMENT_SECONDS = 60
 """A statement that takes longer is stopped: the longest ones merge words, in steps of a tenth of a second."""
 
+ASKING_SECONDS = 2
+"""Time that a question waits for a locked table, and for all answers of a slow server."""
+
 _DEFAULTS: Mapping[str, Any] = {
-    "connect_timeout": CONNECT_SECONDS, "application_name": "satchel", "keepalives_idle": 30,
+    "connect_timeout": ASKING_SECONDS, "application_name": "satchel", "keepalives_idle": 30, "client_encoding": "UTF8",
 }  # fmt: skip
 _SESSION = (
     f"SET search_path = satchel_root; SET statement_timeout = '{STATEMENT_SECONDS}s'; "
+    f"SET lock_timeout = '{ASKING_SECONDS}s'; "
     "SET standard_conforming_strings = on; SET hnsw.ef_search = 400; SET hnsw.iterative_scan = relaxed_order"
 )
 # A look at the tables of the catalog: what a connection remembers of names is older than a lock that it waited for.
@@ -185,6 +222,10 @@ def literal(text: str) -> str:
 def _storable(value: Any) -> Any:
     """Return a value that the server takes: no text there has a null character, so nothing equals one that does."""
     return value.replace("\0", "\ufffd") if isinstance(value, str) else value
+
+
+class SlowStoreError(StoreError):
+    """A server did not answer a question in time."""
 
 
 class UncertainCommitError(psycopg.OperationalError):
@@ -289,7 +330,8 @@ class Server:
             {"target_session_attrs": "read-write"} if "," in f"{given.get('host') or given.get('hostaddr')}" else {}
         )
         self._conninfo = make_conninfo(**{**_DEFAULTS, **leading, **given})
-        self._writable = make_conninfo(self._conninfo, **leading)
+        patient = {} if "connect_timeout" in given else {"connect_timeout": CONNECT_SECONDS}
+        self._writable = make_conninfo(self._conninfo, **leading, **patient)
         asks_leader = given.get("target_session_attrs", "read-write") in {"read-write", "primary"}
         self._any = make_conninfo(self._conninfo, target_session_attrs="any") if leading and asks_leader else ""
         self._leader_again = 0.0
@@ -383,6 +425,11 @@ class Server:
                     f"{self.name} is PostgreSQL {raw.info.server_version // 10_000}: satchel needs "
                     f"{OLDEST_SERVER // 10_000} or newer"
                 )
+            if (encoding := raw.info.parameter_status("server_encoding")) != "UTF8":
+                raise StoreError(
+                    f"{self.name} has the encoding {encoding}, in which not every text can be stored: make one with "
+                    "CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+                )
             (self.user,), (has_schema,) = connection.script(f"{_SESSION}; SELECT current_user; {_VERSION}")
             self._migrate(connection, has_schema=has_schema)
         except BaseException:
@@ -398,11 +445,15 @@ class Server:
             )
         for number in range(version, len(STEPS)):
             with connection.raw.transaction():
-                connection.script("SELECT pg_advisory_xact_lock(hashtextextended('satchel schema', 0))")
+                connection.script("SET LOCAL lock_timeout = 0")
+                if not has_schema:
+                    connection.script("SELECT pg_advisory_xact_lock(hashtextextended('satchel schema', 0))")
                 ((exists,),) = connection.script(_VERSION)
-                if exists and connection.script("SELECT number FROM satchel.version")[0][0] > number:
-                    continue
                 try:
+                    if exists:  # a lock that a reader cannot take
+                        connection.script("LOCK TABLE satchel.version IN ACCESS EXCLUSIVE MODE")
+                        if connection.script("SELECT number FROM satchel.version")[0][0] > number:
+                            continue
                     connection.script(f"{STEPS[number]}; UPDATE satchel.version SET number = {number + 1}")
                 except psycopg.errors.InsufficientPrivilege as error:
                     if not exists:
@@ -427,15 +478,18 @@ class Server:
                 f"{self.name} went away during the write: look whether it was stored before you try again"
             )
         if isinstance(error, psycopg.errors.LockNotAvailable):
-            return LockedError(f"another process is writing to {self.name}: try again when it is done")
+            what = "is writing to" if writes else "has locked tables of"
+            return LockedError(f"another process {what} {self.name}: try again when it is done")
         if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
             return ReadOnlyStoreError(f"{self.name} is read-only, perhaps a standby: nothing was changed")
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
             return ReadOnlyStoreError(f"{self.name} does not give this user the rights that satchel needs: {reason}")
-        if isinstance(error, psycopg.errors.QueryCanceled):
+        if isinstance(error, psycopg.errors.QueryCanceled) and writes:
             return StoreError(
                 f"{self.name} took longer than {STATEMENT_SECONDS} s for a statement: nothing was changed"
             )
+        if isinstance(error, psycopg.errors.QueryCanceled):
+            return SlowStoreError(f"{self.name} did not answer in time: try again later")
         for text, meaning in _REASONS:
             if text in str(error):
                 return StoreError(f"cannot connect to {self.name}: {meaning}")

@@ -35,7 +35,7 @@ _IN_SIGHT = (
     "current_setting('satchel.shared', true)) AND EXISTS "
     "(SELECT FROM satchel.vectors WHERE root = roots.id AND fingerprint = ?)"
 )
-_LONG = "SET statement_timeout = 0; SET maintenance_work_mem = '1GB'"
+_LONG = "SET statement_timeout = 0; SET lock_timeout = 0; SET maintenance_work_mem = '1GB'"
 """A build takes minutes, and far longer where the graph does not fit into memory: 1 kB a vector of 384 numbers."""
 
 _SIZES = (

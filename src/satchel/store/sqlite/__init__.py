@@ -16,6 +16,7 @@ from satchel.store.database import DatabaseStore, StoreSnapshot
 from satchel.store.protocol import SET_ASIDE, Derived
 from satchel.store.records import DamagedStoreError, Row
 from satchel.store.segments import DamagedWordsError
+from satchel.store.sqlite import changes
 from satchel.store.sqlite import connection as files
 from satchel.system import telemetry
 from satchel.system.state_files import locked
@@ -82,6 +83,9 @@ class SqliteStore(DatabaseStore):
     def _open(self) -> apsw.Connection:
         try:
             connection = files.open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
+        except files.LostStoreError:
+            self._bring_back()
+            connection = files.open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
         except DamagedStoreError:
             if not self._disposable:
                 raise
@@ -90,6 +94,16 @@ class SqliteStore(DatabaseStore):
         with self._guard:
             self._connections.append(connection)
         return connection
+
+    def _bring_back(self) -> None:
+        """Make a durable file that is missing or empty from its copies, unless another process has done so by now."""
+        from satchel.store.sqlite.restore import restore  # here, because it hardly ever happens
+
+        with locked(self.path.parent):
+            if files.is_lost(self.path):
+                done = restore(self.path)
+                self.restored = f"{self.path.name} was missing or empty; it was made again from {done.text}"
+                telemetry.warning("memory restored", path=str(self.path), source=done.text)
 
     def _begin_anew(self) -> apsw.Connection:
         """Replace a damaged file by an empty store, unless another process has done so by now."""
@@ -124,11 +138,7 @@ class SqliteStore(DatabaseStore):
 
     def _damaged(self, error: Exception) -> DamagedStoreError:
         self.damage = f"{type(error).__name__}: {error}"
-        fix = (
-            "`satchel memory repair` or `satchel memory restore`"
-            if self._durable
-            else "`satchel clean` builds it again"
-        )
+        fix = "`satchel memory restore` brings its records back" if self._durable else "`satchel clean` builds it again"
         return DamagedStoreError(f"the store {self.path} is damaged ({error}): {fix}")
 
     def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
@@ -179,11 +189,16 @@ class SqliteStore(DatabaseStore):
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+        if self._durable:  # the changes belong to the former contents
+            changes.remove(self.path)
+            self._back_up(connection)
 
     @contextmanager
     def write(self) -> Iterator[Writer]:
         """Start the only write transaction. Raises LockedError when another process holds it too long."""
-        from satchel.store.writer import Writer  # here, because a question writes nothing
+        # These here, because a question writes nothing.
+        from satchel.store.sqlite.logged_writer import LoggedWriter
+        from satchel.store.writer import Writer
 
         connection = self._connection()
         if self._durable:
@@ -195,11 +210,12 @@ class SqliteStore(DatabaseStore):
         except _WRITE_FAILURES as error:
             raise self._unwritable(error, "nothing was changed") from error
         try:
-            writer = Writer(connection)
+            writer = LoggedWriter(connection) if self._durable else Writer(connection)
             yield writer
             self.before_commit(writer)
             writer.finish()
-            connection.execute("COMMIT")
+            with self._logged(writer):
+                connection.execute("COMMIT")
         except BaseException as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -214,13 +230,39 @@ class SqliteStore(DatabaseStore):
         if self.on_write is not None:
             self.on_write()
 
+    @contextmanager
+    def _logged(self, writer: Writer) -> Iterator[None]:
+        """Add the steps of a writer to the changes of a durable store while they are committed, if there is room."""
+        steps = getattr(writer, "steps", None)
+        if not steps:
+            yield
+            return
+        try:
+            before = changes.append(self.path, steps)
+        except OSError as error:
+            telemetry.warning("no changes kept", path=str(self.path), reason=str(error))
+            yield
+            return
+        try:
+            yield
+        except BaseException:
+            with suppress(OSError):
+                changes.take_back(self.path, before)
+            raise
+
     def _unwritable(self, error: Exception, effect: str) -> StoreError:
-        return StoreError(f"cannot write to {self.path}: {files.obstacle(self.path) or error}; {effect}")
+        reason = files.obstacle(self.path) or (files.FULL_DISK if isinstance(error, apsw.FullError) else str(error))
+        if reason == files.FULL_DISK:
+            effect += (
+                f". Free some megabytes where {self.path.parent} is; an index is built again after `satchel clean`"
+            )
+        return StoreError(f"cannot write to {self.path}: {reason}; {effect}")
 
     def make_room(self) -> None:
         """As in `DatabaseStore`; the room comes back with the next write that finds enough."""
-        if self._durable and self.obstacle == files.FULL_DISK and files.reserve_of(self.path).exists():
-            files.reserve_of(self.path).unlink()
+        reserve = files.reserve_of(self.path)
+        if self._durable and reserve.exists() and files.is_short_of_room(self.path):
+            reserve.unlink()
             self.close()  # a connection that was opened without room can only read
 
     @property

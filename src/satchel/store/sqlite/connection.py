@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import stat
 import time
 import zlib
 from pathlib import Path
@@ -14,10 +15,20 @@ import apsw
 
 from satchel.errors import LockedError, StoreError
 from satchel.store.records import DamagedStoreError, rows
+from satchel.store.sqlite import changes
 from satchel.system.state_files import locked, make_folder, replace
 
 STEPS = tuple(Path(__file__).with_name("schema.sql").read_text(encoding="utf-8").split("----\n"))
 """The tables of a new file, then what brings a file of each older schema to the next one."""
+
+
+def newer(version: int) -> str:
+    """Return what to say about a store of a schema that a newer satchel made."""
+    return (
+        f"schema {version}, this satchel knows up to {len(STEPS)}: upgrade satchel. With this one an index is built "
+        "again after `satchel clean`, and `satchel memory restore` goes back to the memories of before the upgrade and "
+        "keeps the newer file"
+    )
 
 
 def migrate(connection: apsw.Connection) -> None:
@@ -26,11 +37,7 @@ def migrate(connection: apsw.Connection) -> None:
     if version < 0:
         raise DamagedStoreError(f"{connection.filename} says that it has schema {version}")
     if version > len(STEPS):
-        raise StoreError(
-            f"the store {connection.filename} has schema {version}, this satchel knows up to {len(STEPS)}: "
-            "upgrade satchel. With this one an index is built again after `satchel clean`, and "
-            "`satchel memory restore` puts back the memories of before the upgrade"
-        )
+        raise StoreError(f"the store {connection.filename} has {newer(version)}")
     for number in range(version, len(STEPS)):
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -57,14 +64,19 @@ MOST_BACKUPS = 3
 BACKUP_SECONDS = 86_400
 """Least age of the newest copy when the next one is made, at the first write after that."""
 
+RICHER_SECONDS = 60 * 86_400
+"""Time that a copy with more records than the newest one is kept beyond `MOST_BACKUPS`: it may be all that is left."""
+
 CHECKED_RECORDS = 20_000
 """Newest records of a durable store that are checked when it is opened: 5 microseconds each."""
 
 _FILE_MODE = 0o600
 _JOURNALS = ("-wal", "-shm")
+_ALL_PARTS = ("", *_JOURNALS)
 OPENING_ATTEMPTS = 25
 """Attempts to open a file while other processes remove it, or set up the same new one."""
 
+_READ_ONLY = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _OWN_TABLES = frozenset(("meta", "documents", "segments", "postings"))
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
@@ -85,7 +97,7 @@ def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT
             # `satchel clean` may remove the file between two steps; the next attempt makes a new one.
             reason = obstacle(path)
             if reason or attempt == OPENING_ATTEMPTS - 1:
-                connection = _read_only(path, timeout_ms)
+                connection = read_only(path, timeout_ms)
                 if connection is None:
                     raise StoreError(f"cannot open the store {path}: {reason or error}") from error
                 return connection
@@ -103,7 +115,11 @@ def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT
 
 
 FULL_DISK = "the disk is full"
-_RESERVE_BYTES = 2 << 20  # what forgetting a record needs at most: its pages once more in the journal
+RESERVE_BYTES = 2 << 20
+"""What forgetting a record needs at most: its pages once more in the journal."""
+
+SMALL_RESERVE_BYTES = 256 << 10
+"""What forgetting a record of a few kilobytes needs; kept where there is no room for more."""
 
 
 def reserve_of(path: Path) -> Path:
@@ -114,14 +130,23 @@ def reserve_of(path: Path) -> Path:
 def keep_reserve(path: Path) -> None:
     """Take the room for removing something later, if there is enough; zeros might take none."""
     reserve = reserve_of(path)
-    if not reserve.exists() and _free_bytes(path.parent) > 8 * _RESERVE_BYTES:
-        replace(reserve, os.urandom(_RESERVE_BYTES))
+    free, size = free_bytes(path), reserve.stat().st_size if reserve.exists() else 0
+    for wanted in (RESERVE_BYTES, SMALL_RESERVE_BYTES):
+        if size < wanted and free > 8 * wanted:
+            replace(reserve, os.urandom(wanted))
+            return
 
 
-def _free_bytes(folder: Path) -> int:
+def is_short_of_room(path: Path) -> bool:
+    """Return whether less is free than removing a record may need."""
+    return free_bytes(path) < RESERVE_BYTES
+
+
+def free_bytes(path: Path) -> int:
+    """Return the bytes that are free on the disk of a file, which need not exist."""
     import shutil  # here, because only the first write to a file asks
 
-    return shutil.disk_usage(folder).free
+    return shutil.disk_usage(next(place for place in path.parents if place.exists())).free
 
 
 def obstacle(path: Path) -> str:
@@ -133,22 +158,20 @@ def obstacle(path: Path) -> str:
             return "its file system is read-only"
         if not status.f_favail:
             return FULL_DISK
-    if not _free_bytes(folder):
+    if not free_bytes(path):
         return FULL_DISK
     is_allowed = os.access(folder, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
     return "" if is_allowed else "you may not write there"
 
 
-def _read_only(path: Path, timeout_ms: int) -> apsw.Connection | None:
+def read_only(path: Path, timeout_ms: int = BUSY_TIMEOUT_MS) -> apsw.Connection | None:
     """Open a store of the newest schema that cannot be written, None if that is not possible either."""
     # Without room for its shared memory a store is read as a file that nobody changes: not if there is a journal.
     journal = path.with_name(f"{path.name}-wal")
     is_still = not journal.exists() or not journal.stat().st_size
     for mode in ("mode=ro", *(("immutable=1",) if is_still else ())):
         try:
-            connection = apsw.Connection(
-                f"{path.resolve().as_uri()}?{mode}", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-            )
+            connection = apsw.Connection(f"{path.resolve().as_uri()}?{mode}", flags=_READ_ONLY)
         except apsw.Error:
             continue
         try:
@@ -163,8 +186,9 @@ def _read_only(path: Path, timeout_ms: int) -> apsw.Connection | None:
 
 def _opened(path: Path, *, durable: bool, timeout_ms: int) -> apsw.Connection:
     make_folder(path.parent)
-    if durable and path.exists() and not path.stat().st_size and (copies := backups(path)):
-        raise DamagedStoreError(f"{path} is empty, though {copies[-1].name} is not: `satchel memory restore` uses that")
+    if durable and is_lost(path):
+        raise LostStoreError(f"{path} is missing or empty, though there are copies of it: `satchel memory restore`")
+    _open_journals(path)
     connection = apsw.Connection(str(path))
     try:
         connection.set_busy_timeout(timeout_ms)
@@ -183,6 +207,30 @@ def _opened(path: Path, *, durable: bool, timeout_ms: int) -> apsw.Connection:
         connection.close()
         raise
     return connection
+
+
+def _open_journals(path: Path) -> None:
+    """Allow writing to the journals of a store that may be written.
+
+    SQLite gives them the mode of the store. If that was read-only when they were made, they would stay so for ever.
+    """
+    if not path.exists() or not path.stat().st_mode & stat.S_IWUSR:
+        return
+    for suffix in _JOURNALS:
+        with contextlib.suppress(OSError):  # missing, or removed by another process
+            journal = path.with_name(path.name + suffix)
+            if not journal.stat().st_mode & stat.S_IWUSR:
+                journal.chmod(_FILE_MODE)
+
+
+class LostStoreError(DamagedStoreError):
+    """A durable store has no contents, though its copies do."""
+
+
+def is_lost(path: Path) -> bool:
+    """Return whether a durable store is missing or empty, though its copies or its changes are not."""
+    is_there = path.exists() and path.stat().st_size
+    return not is_there and bool(backups(path) or any(file.is_file() for file in changes.files(path)))
 
 
 def _back_up(connection: apsw.Connection, path: Path) -> None:
@@ -215,7 +263,8 @@ def backups(path: Path) -> list[Path]:
     return sorted(path.parent.glob(f"{path.stem}.backup-*{path.suffix}"))
 
 
-def _schema_copies(path: Path) -> list[Path]:
+def schema_copies(path: Path) -> list[Path]:
+    """Return the copies of before each change of schema."""
     return list(path.parent.glob(f"{path.stem}.schema-*{path.suffix}"))
 
 
@@ -227,38 +276,48 @@ def rotate_backups(connection: apsw.Connection, path: Path, *, anew: bool = Fals
 
 def _rotate(connection: apsw.Connection, path: Path, *, anew: bool) -> None:
     copies, now = backups(path), time.time()
-    is_young = copies and now - copies[-1].stat().st_mtime < BACKUP_SECONDS
-    if (is_young and not anew) or broken_records(connection):
+    age = now - copies[-1].stat().st_mtime if copies else BACKUP_SECONDS
+    is_due = age >= BACKUP_SECONDS or changes.is_due(path) or anew
+    if not is_due or broken_records(connection):
         return
-    if rows(connection, "SELECT 1 FROM documents LIMIT 1"):
-        _copy(connection, path, path.with_name(f"{path.stem}.backup-{int(now):010}{path.suffix}"))
+    count = _records(connection)
+    if count:
+        copy = path.with_name(f"{path.stem}.backup-{int(now):010}{path.suffix}")
+        _copy(connection, path, copy)
+        changes.begin_anew(path)
+        if age < BACKUP_SECONDS and copies[-1] != copy:
+            copies.pop().unlink(missing_ok=True)  # so that three copies are of three days
     for old in backups(path)[:-MOST_BACKUPS]:
-        old.unlink(missing_ok=True)
-
-
-def remove_copies(path: Path) -> None:
-    """Delete all copies of a durable store: they contain what is now removed for good."""
-    with locked(path.parent):
-        for old in (*backups(path), *_schema_copies(path)):
+        is_richer = _records_of(old) > count and now - old.stat().st_mtime < RICHER_SECONDS
+        if not is_richer:
             old.unlink(missing_ok=True)
 
 
-def restore_backup(path: Path) -> tuple[Path, Path]:
-    """Put the newest sound copy in the place of a durable store; returns it, and where the old file is now.
+def _records(connection: apsw.Connection) -> int:
+    ((count,),) = rows(connection, "SELECT count(*) FROM documents")
+    return int(count)
 
-    The copy of before a change of schema is one of them; one of a newer schema than this satchel knows is not sound.
-    Raises StoreError if there is none. The caller holds the folder's lock.
-    """
-    copies = sorted((*backups(path), *_schema_copies(path)), key=lambda one: one.stat().st_mtime_ns, reverse=True)
-    copy = next((one for one in copies if not damage(one)), None)
-    if copy is None:
-        raise StoreError(f"there is no backup beside {path}: one is made each day at the first change")
+
+def _records_of(path: Path) -> int:
+    """Return how many records a file has, 0 for one that cannot be read."""
+    connection = read_only(path, BUSY_TIMEOUT_MS)
+    if connection is None:
+        return 0
+    try:
+        return _records(connection)
+    except apsw.Error:
+        return 0
+    finally:
+        connection.close()
+
+
+def remove_copies(path: Path) -> None:
+    """Delete all copies of a durable store, and its changes: they contain what is now removed for good."""
     aside = path.with_name(path.name + DAMAGED_SUFFIX)
-    if path.exists():
-        replace(aside, path.read_bytes())
-    _put_journals_aside(path, aside)
-    replace(path, copy.read_bytes(), durable=True)
-    return copy, aside
+    with locked(path.parent):
+        for old in (*backups(path), *schema_copies(path), *(aside.with_name(aside.name + one) for one in _ALL_PARTS)):
+            old.unlink(missing_ok=True)
+        changes.remove(path)
 
 
 def broken_records(connection: apsw.Connection, most: int = -1) -> dict[int, tuple[str, str]]:
@@ -302,13 +361,13 @@ def _missing_tables(connection: apsw.Connection) -> str:
 def put_aside(path: Path) -> Path:
     """Rename a store file, with its journals, and return its new place. The caller holds the folder's lock."""
     aside = path.with_name(path.name + DAMAGED_SUFFIX)
-    _put_journals_aside(path, aside)
+    put_journals_aside(path, aside)
     with contextlib.suppress(FileNotFoundError):
         path.replace(aside)
     return aside
 
 
-def _put_journals_aside(path: Path, aside: Path) -> None:
+def put_journals_aside(path: Path, aside: Path) -> None:
     """Rename the journals of a store before it is replaced, because the new one must not find them."""
     for suffix in _JOURNALS:
         with contextlib.suppress(FileNotFoundError):
@@ -335,11 +394,13 @@ def damage(path: Path) -> list[str]:
     """Return the faults of an existing store file without migrating it. Raises LockedError."""
     try:
         # What a killed process began is undone by reading, for which SQLite has to write.
-        connection = _read_only(path, BUSY_TIMEOUT_MS) or apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        connection = read_only(path, BUSY_TIMEOUT_MS) or apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-            faults = [str(row[0]) for row in rows(connection, "PRAGMA quick_check(10)") if row[0] != "ok"]
             version = int(connection.pragma("user_version"))
+            if version > len(STEPS):
+                return [f"it has {newer(version)}"]
+            faults = [str(row[0]) for row in rows(connection, "PRAGMA quick_check(10)") if row[0] != "ok"]
             is_new = version == 0 and not rows(connection, "SELECT 1 FROM sqlite_master LIMIT 1")
             if version == len(STEPS) and not _missing_tables(connection):
                 faults += [f"{kind} {key} cannot be read" for kind, key in broken_records(connection).values()]
@@ -356,6 +417,37 @@ def damage(path: Path) -> list[str]:
     except apsw.Error as error:
         return [str(error)]
     return faults
+
+
+def newest_schema(path: Path) -> int:
+    """Return the schema of a store that a newer satchel made, 0 for any other file."""
+    try:
+        connection = apsw.Connection(f"{path.resolve().as_uri()}?mode=ro", flags=_READ_ONLY)
+        try:
+            version = int(connection.pragma("user_version"))
+        finally:
+            connection.close()
+    except apsw.Error:
+        return 0
+    return version if version > len(STEPS) else 0
+
+
+def unwritable(path: Path) -> str:
+    """Return why a change of an existing store would fail, empty if it would not. Changes nothing."""
+    if reason := obstacle(path):
+        return reason
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            connection.execute("BEGIN IMMEDIATE; ROLLBACK")
+        finally:
+            connection.close()
+    except apsw.BusyError as error:
+        raise LockedError(f"another process holds {path}: try again when it is done") from error
+    except apsw.Error as error:
+        return str(error)
+    return ""
 
 
 def open_cache(path: Path, version: int, schema: str) -> apsw.Connection | None:
