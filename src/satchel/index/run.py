@@ -106,7 +106,7 @@ class VectorReport(NamedTuple):
     failure: Failure | None = None
 
 
-OUTLINE_VERSION = "5"
+OUTLINE_VERSION = "6"
 """Change it when the same text has another outline, or the same path another role: no reader is imported here."""
 
 NOTES_VERSION = 3
@@ -173,7 +173,6 @@ def build_options(settings: Settings, places: Places, key: bytes, *, vault: bool
     """Return the options of a run on a root from the settings; `key` keys the content hashes."""
     return BuildOptions(
         walk=WalkOptions(
-            max_file_bytes=settings.index_max_file_bytes,
             include=settings.index_include,
             exclude=settings.index_exclude,
             stores=(places.index, places.index / INDEX_NAME, places.memory, places.state),

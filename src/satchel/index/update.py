@@ -38,6 +38,7 @@ from satchel.sources.vault import stored_fields
 from satchel.store.extract import LARGEST_COUNT, extract_records
 from satchel.store.protocol import FIRST_COMMIT, Store
 from satchel.store.records import Extraction, NewDocument, SkippedFile, Stamp
+from satchel.system.files import SkipReason
 from satchel.types import EdgeType, Failure, Kind, Reference, Role
 
 if TYPE_CHECKING:
@@ -277,7 +278,8 @@ def update(store: Store, task: Task) -> None:
     """Publish the changes in one or more transactions, and merge segments. The caller holds the index lock."""
     difference, options = task.difference, task.options
     wanted = [(entry.path, difference.indexed_hash(entry.path)) for entry in difference.read]
-    sizes = [entry.size for entry in difference.read]
+    # Bytes that are read of a file, at most.
+    sizes = [min(entry.size, 4 * options.reading.limit) for entry in difference.read]
     with _collector_off(), Lanes(wanted, sizes, options.reading, options.workers, task.should_stop) as lanes:
         _publish_all(store, task, iter(lanes))
     with store.write() as writer:
@@ -378,7 +380,8 @@ def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[R
         # Skipped now, or of another kind now: `put` replaces within one kind only.
         writer.remove(kind, [r.path for before, r in replaced if before is kind and r.kind != kind])
     writer.unskip([reading.path for reading in batch if reading.path in difference.skipped])
-    writer.skip([_skipped_file(reading, task) for reading in skipped if not reading.failed])
+    counted = [r for r in batch if (r.skipped or r.in_part) and not r.failed]
+    writer.skip([_skipped_file(reading, task) for reading in counted])
     writer.restamp([_stamp(r, stored[r.path][1]) for r in batch if r.unchanged])
     writer.put(list(map(new_document, new)))
     _count(task, new, skipped)
@@ -406,10 +409,13 @@ def unreadable(path: str, reason: str) -> Failure:
 
 
 def _skipped_file(reading: Reading, task: Task) -> SkippedFile:
-    """Return the file with its times before it was opened, so that a later change is noticed."""
+    """Return the file with its times before it was opened, so that a later change is noticed.
+
+    One that was read in part is in the index, too.
+    """
     entry = task.entries[reading.path]
     changed_ns = entry.changed_ns if entry.changed_ns < task.began else 0
-    return SkippedFile(reading.path, reading.skipped, entry.size, entry.mtime_ns, changed_ns)
+    return SkippedFile(reading.path, reading.skipped or SkipReason.IN_PART, entry.size, entry.mtime_ns, changed_ns)
 
 
 def _stamp(reading: Reading, before: Stamp) -> Stamp:
@@ -433,7 +439,7 @@ def new_document(reading: Reading) -> NewDocument:
         size=reading.size,
         mtime_ns=reading.mtime_ns,
         changed_ns=reading.changed_ns,
-        secondary=kind is Kind.CODE and is_secondary(reading.path),
+        secondary=kind is Kind.CODE and (reading.generated or is_secondary(reading.path)),
         title=title,
         tags=tags,
         fields=_fields(reading, extraction) | facts,
