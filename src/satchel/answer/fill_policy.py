@@ -12,7 +12,7 @@ from satchel.answer import weights
 from satchel.answer.candidates import Candidate
 from satchel.answer.plans import FAILURE, PlannedSection
 from satchel.answer.request import AssembleRequest
-from satchel.answer.search import is_weak
+from satchel.answer.search import Missing, is_weak
 from satchel.answer.sections import Section
 from satchel.search.query import Query, subject_of
 from satchel.search.strength import strength_at
@@ -67,7 +67,8 @@ class FillPolicy(NamedTuple):
     question that occur nowhere, and `is_weak` says that nothing answers it well. With `is_cut` the answer is
     short because it is weak. With `shares` every section gets
     its share of the budget by weight first. `is_strict` leaves out candidates that are clearly weaker than one that
-    did not fit. `call_sites` are lines that list the callers of the definition in question.
+    did not fit. `call_sites` are lines that list the callers of the definition in question,
+    `left_out` notes on files that are not indexed.
     """
 
     value_range: float = math.inf
@@ -79,6 +80,7 @@ class FillPolicy(NamedTuple):
     shares: bool = False
     is_strict: bool = True
     call_sites: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 FILL = FillPolicy()
@@ -104,7 +106,7 @@ def is_led(sections: Sequence[Section]) -> bool:
 
 def fill_policy(
     request: AssembleRequest,
-    not_found: tuple[str, ...],
+    missing: Missing,
     terms: int,
     strength: float,
     *,
@@ -113,7 +115,7 @@ def fill_policy(
 ) -> FillPolicy:
     """Return the policy for an answer of this strength, and its remarks for the reader."""
     is_short, is_broad = terms <= weights.SHORT_QUESTION, bool(subject_of(request.query))
-    is_absent = bool(not_found) and is_short and strength < weights.SURE_STRENGTH
+    is_absent = bool(missing.words) and is_short and strength < weights.SURE_STRENGTH
     share, most = 1.0, math.inf
     if is_absent and not is_broad:
         share = weights.ABSENT_SHARE
@@ -125,7 +127,8 @@ def fill_policy(
         most = min(most, weights.WEAK_TOKENS)
     least = max(request.max_tokens * share, weights.LEAST_SHORT)
     return FillPolicy(
-        not_found=not_found,
+        not_found=missing.words,
+        left_out=missing.notes,
         is_weak=is_weak,
         is_cut=share < 1.0 and not request.fill,
         most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections

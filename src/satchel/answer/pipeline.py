@@ -51,6 +51,7 @@ def assemble(request: AssembleRequest, bench: Workbench) -> Context:
         "strength": round(searched.strength, 4),
         "weak": filling.policy.is_weak or fitted.stopped == WEAK,
         "missing_terms": list(filling.policy.not_found),
+        "left_out": list(filling.policy.left_out),
     }
     return context_of(filling._replace(failures=(*filling.failures, *uncounted)), fitted, meta)
 
@@ -84,7 +85,7 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         listing = [{**row, "files": (), "calls": 0} for row in listing if row["unresolved"]]
     policy = fill_policy(
         request,
-        searched.missing_words,
+        searched.missing,
         sum(not term.guessed for term in searched.findings.query.terms),
         1.0 if is_sure or is_led(sections) else strength,
         is_weak=not is_known and is_weak_match(request, sections, strength),
