@@ -16,6 +16,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel import text as words
@@ -119,6 +120,7 @@ class _Log:
     def __init__(self, plan: run.HistoryPlan, stored: set[str], before: tuple[str, list[str]]) -> None:
         assert plan.repository is not None
         self._repository, self._limit, self._stored = plan.repository, plan.options.commits, stored
+        self._mailmap = plan.mailmap
         self._head_before, self._visible_before = before
         self.visible: list[str] = []
         """Ids of the commits that HEAD reaches, newest first; complete if `is_visible_known`."""
@@ -138,20 +140,23 @@ class _Log:
             self.is_visible_known = not should_stop()
             yield from missing if self.is_visible_known else ()
             return
-        for commit in read_commits(self._repository, limit=self._limit, should_stop=should_stop):
+        read = partial(read_commits, self._repository, mailmap=self._mailmap, should_stop=should_stop)
+        for commit in read(limit=self._limit):
             self.visible.append(commit.sha)
             self.without_files = 0 if commit.file_count else self.without_files + 1
             yield commit
 
     def _missing(self, should_stop: Callable[[], bool]) -> Iterable[Commit]:
         # Most often HEAD has moved a few commits further: git need not list the whole history again.
-        added = new_commits(self._repository, self._head_before, should_stop) if self._visible_before else None
+        new = partial(new_commits, self._repository, self._head_before, should_stop, self._mailmap)
+        added = new() if self._visible_before else None
         if added is not None:
             self.visible = [*(commit.sha for commit in added), *self._visible_before][: self._limit]
             return [commit for commit in added[: self._limit] if commit.sha not in self._stored]
         self.visible = visible_commits(self._repository, self._limit, should_stop)
         missing = [sha for sha in self.visible if sha not in self._stored]
-        return read_commits(self._repository, only=missing, should_stop=should_stop) if missing else ()
+        read = partial(read_commits, self._repository, mailmap=self._mailmap, should_stop=should_stop)
+        return read(only=missing) if missing else ()
 
 
 _HISTORY_KEYS = (
