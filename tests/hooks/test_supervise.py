@@ -193,3 +193,16 @@ def test_the_command_line_leads_there(monkeypatch: pytest.MonkeyPatch, capfd: py
         main.main()
     assert (ended, calls) == ([0, 0], [["prompt"]])
     assert "TypeError" in capfd.readouterr().err
+
+
+def test_the_project_that_the_host_names_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed: list[Sequence[str]] = []
+
+    def ask(arguments: Sequence[str], *_: object) -> list[bytes]:
+        passed.append([*arguments])
+        return [b"", b""]
+
+    monkeypatch.setattr(supervise, "_resident_answer", ask)
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/home/a/project")
+    assert supervise.main(["prompt"]) == 0
+    assert passed == [["prompt", "--project", "/home/a/project"]]

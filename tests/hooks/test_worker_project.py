@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from satchel.hooks import hosts, supervise, worker
+from satchel.hooks import hosts, worker
 from satchel.hooks.hosts import Event
 from tests.hooks.conftest import Host
 
@@ -26,15 +24,5 @@ def test_an_event_from_another_folder_belongs_to_the_project_that_the_host_names
     assert ask("three", str(tmp_path / "gone")) == ""
 
 
-def test_the_project_of_the_host_reaches_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    passed: list[list[str]] = []
-
-    def ask(arguments: list[str], *_: object) -> list[bytes]:
-        passed.append([*arguments])
-        return [b"", b""]
-
-    monkeypatch.setattr(supervise, "_resident_answer", ask)
-    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/home/a/project")
-    assert supervise.main(["prompt"]) == 0
-    assert passed == [["prompt", "--project", "/home/a/project"]]
-    assert worker._words(passed[0]) == ("prompt", None)
+def test_the_option_of_the_project_is_not_the_event() -> None:
+    assert worker._words(["--project", "/home/a", "prompt"]) == ("prompt", None)

@@ -247,14 +247,14 @@ class _Walker:
         return None
 
     def _add_folder(self, folder: _Folder, name: str, path: str, inner: list[_Folder]) -> SkipReason | None:
-        included = folder.included or self._include.match(name, path, is_folder=True) is True
-        leads = included or self._leading.match(name, path, is_folder=True) is True
+        included = folder.included or _names(self._include, name, path, is_folder=True)
+        leads = included or _names(self._leading, name, path, is_folder=True)
         if is_vendored(name) and not leads:
             return SkipReason.VENDORED
         why = self._reason_for_rules(folder, name, path, is_folder=True)
         if why is not None and not leads and (reason := self._final(why, path, is_folder=True)) is not None:
             return reason
-        if self._exclude.match(name, path, is_folder=True):
+        if _names(self._exclude, name, path, is_folder=True):
             return SkipReason.EXCLUDED
         if folder.depth >= self._options.max_depth:
             return SkipReason.TOO_DEEP
@@ -267,11 +267,11 @@ class _Walker:
         if is_secret_file(path):
             return SkipReason.SECRET_FILE
         why = self._reason_for_rules(folder, name, path, is_folder=False)
-        if why is not None and not (folder.included or self._include.match(name, path, is_folder=False)):
+        if why is not None and not (folder.included or _names(self._include, name, path, is_folder=False)):
             reason = self._final(why, path, is_folder=False)
             if reason is not None:
                 return reason
-        if self._exclude.match(name, path, is_folder=False):
+        if _names(self._exclude, name, path, is_folder=False):
             return SkipReason.EXCLUDED
         if (reason := reason_of_name(name)) is not None:
             return reason
@@ -387,6 +387,11 @@ class _Walker:
         examples = self._examples.setdefault(reason.value, [])
         if len(examples) < self._options.examples:
             examples.append(escape_name(path))
+
+
+def _names(globs: Rules, name: str, path: str, *, is_folder: bool) -> bool:
+    """Return whether one of the globs of a setting, mostly none, names an entry."""
+    return len(globs) > 0 and globs.match(name, path, is_folder=is_folder) is True
 
 
 def _leading(globs: Iterable[str]) -> list[str]:

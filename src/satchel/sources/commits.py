@@ -144,6 +144,36 @@ def new_commits(
     return commits if commits and expected == known else None
 
 
+MOST_MERGES = 200
+"""Maximum merges of one path that are looked at, newest first."""
+
+_MERGE = "--format=%x02%H%x1f%P%x1f%an%x1f%ae%x1f%ct%x1f%s"
+
+
+def changing_merges(repository: Repository, path: str, mailmap: Mailmap = NONE) -> list[Commit]:
+    """Return the merges that made a change of their own to a file or below a folder, newest first.
+
+    Such a change is in no other commit. Finding them compares contents, which takes too long for a whole history, so
+    they are looked for where one path is asked for. `path` is relative to the top of the work tree. Raises GitError.
+    """
+    if head(repository) is None:
+        return []
+    arguments = ("--merges", "--cc", "-p", "-U0", "--no-renames", f"-n{MOST_MERGES}", _MERGE)
+    written = run(repository, "log", *arguments, "--end-of-options", "HEAD", "--", path)
+    merges: list[Commit] = []
+    pending: Commit | None = None
+    for line in written.split(b"\n"):
+        if line.startswith(b"\x02"):  # no line of a difference does
+            sha, parents, author, email, when, subject = line[1:].decode("utf-8", "replace").split("\x1f", 5)
+            name, parts = mailmap.name(author, email), tuple(parents.split())
+            moment = min(float(_number(when.encode())), LATEST_TIME)
+            pending = Commit(sha, name, moment, subject, subject, (path,), 1, parts)
+        elif pending is not None and line.startswith(b"diff --cc "):
+            merges.append(pending)
+            pending = None
+    return merges
+
+
 def diff_stat(
     repository: Repository, shas: Iterable[str], *, should_stop: ShouldStop = never
 ) -> dict[str, tuple[int, int] | None]:
