@@ -37,8 +37,8 @@ def history_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """Show the commits that touched a file, which files change most, or who changed them.
 
     PATH is a file or a folder, even a deleted one; by default everything counts. The index has the commits that HEAD
-    reaches, without merges; files that moved unchanged have their present names. With --churn (90 days by default)
-    write PATH first, or `--` before it.
+    reaches, without merges (those with changes of their own are added for a PATH); files that moved unchanged have
+    their present names. With --churn (90 days by default) write PATH first, or `--` before it.
     """
     checked = HISTORY.checked(arguments)
     with asking(invocation) as (satchel, terminal):
