@@ -20,15 +20,17 @@ from satchel.memory.review import Suggestion, proposed
 from satchel.safety import sanitize
 from satchel.sources.conversations import Exchange, read_transcript
 
-PIECES, UNSEEN = (Path(__file__).with_name(f"extraction_{name}.txt") for name in ("pieces", "unseen"))
+PIECES, UNSEEN, FURTHER = (
+    Path(__file__).with_name(f"extraction_{name}.txt") for name in ("pieces", "unseen", "further")
+)
 
 
 class Piece(NamedTuple):
-    """A piece, its lines with their marks, and what it must give: kind and words."""
+    """A piece, its lines with their marks, and what it must give: kind, words, and texts that must not be in it."""
 
     name: str
     lines: list[tuple[str, str]]
-    wanted: list[tuple[str, list[str]]]
+    wanted: list[tuple[str, list[str], list[str]]]
 
 
 def pieces(file: Path = PIECES) -> list[Piece]:
@@ -40,7 +42,9 @@ def pieces(file: Path = PIECES) -> list[Piece]:
             found.append(Piece(text, [], []))
         elif mark == "+":
             kind, _, words = text.partition(": ")
-            found[-1].wanted.append((kind, words.split()))
+            found[-1].wanted.append((kind, words.split(), []))
+        elif mark == "-":
+            found[-1].wanted[-1][2].append(text)
         elif row and mark != "#":
             found[-1].lines.append((mark, text))
     return found
@@ -76,6 +80,14 @@ def exchanges(piece: Piece) -> tuple[Exchange, ...]:
     return read_transcript(lines, piece.name, clean=sanitize.prose, line_bytes=1_000_000).exchanges
 
 
+def _is_met(wanted: tuple[str, list[str], list[str]], kind: str, text: str) -> bool:
+    return (
+        wanted[0] == kind
+        and all(word.casefold() in text for word in wanted[1])
+        and not any(word.casefold() in text for word in wanted[2])
+    )
+
+
 def measure(propose: Callable[[Sequence[Exchange]], Sequence[Suggestion]], file: Path = PIECES) -> dict[str, Any]:
     """Return precision, recall, and every wrong or missing proposal."""
     right = wanted = given = 0
@@ -86,13 +98,13 @@ def measure(propose: Callable[[Sequence[Exchange]], Sequence[Suggestion]], file:
         wanted, given = wanted + len(open_), given + len(found)
         for one in found:
             text = f"{one.text} {json.dumps(one.fields, ensure_ascii=False)}".casefold()
-            match = next((w for w in open_ if w[0] == one.kind and all(x.casefold() in text for x in w[1])), None)
+            match = next((wanted for wanted in open_ if _is_met(wanted, one.kind, text)), None)
             if match is None:
                 wrong.append(f"{piece.name}: {one.kind}: {one.text}")
             else:
                 open_.remove(match)
                 right += 1
-        missing += [f"{piece.name}: {kind}: {' '.join(words)}" for kind, words in open_]
+        missing += [f"{piece.name}: {kind}: {' '.join(words)}" for kind, words, _ in open_]
     return {
         "pieces": len(pieces(file)), "wanted": wanted, "proposed": given, "right": right,
         "precision": round(right / max(given, 1), 3), "recall": round(right / wanted, 3),
@@ -105,7 +117,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="file for the result")
     out = parser.parse_args().out
-    text = json.dumps({"rules": measure(proposed), "unseen": measure(proposed, UNSEEN)}, indent=1, ensure_ascii=False)
+    files = {"rules": PIECES, "unseen": UNSEEN, "further": FURTHER}
+    measured = {name: measure(proposed, file) for name, file in files.items()}
+    text = json.dumps(measured, indent=1, ensure_ascii=False)
     print(text)
     if out:
         out.write_text(text + "\n", "utf-8")

@@ -101,12 +101,11 @@ def main() -> None:
     options = parser.parse_args()
     data = {"sixty": lines()[0], "web": sets()["web"]}
     result: dict[str, Any] = {}
-    for provider in dict.fromkeys(("off", options.provider)):
+    names = {"off": "words", "static": "table", "minilm": "vectors"}
+    for provider in dict.fromkeys(("off", "static", options.provider)):
         for name, asked in questions().items():
             with tempfile.TemporaryDirectory() as folder:
-                result[f"{name}, {'words' if provider == 'off' else 'vectors'}"] = measure(
-                    Path(folder), data[name], asked, provider
-                )
+                result[f"{name}, {names[provider]}"] = measure(Path(folder), data[name], asked, provider)
     with tempfile.TemporaryDirectory() as folder:
         result["entities, words"] = entities(Path(folder))
     text = json.dumps(result, indent=1, ensure_ascii=False)

@@ -10,6 +10,7 @@ asked, and after Ctrl-C the table is of what is done. The work tree is copied fi
     SATCHEL_EVAL         the measuring data, else ../shared/eval beside the repository
     SATCHEL_BENCH_REPOS  folder with the public repositories and their history, each OWNER+NAME
     SATCHEL_BENCH_WORK   work trees, indexes and answers, else a folder in TMPDIR
+    SATCHEL_BENCH_VECTORS  `static` to compare with the table of words, too, in a work folder of its own (default `off`)
 
 What the machine has no data for is named as left out. The exit status is 1 when a question failed, 2 when there is
 nothing to ask, 130 after Ctrl-C.

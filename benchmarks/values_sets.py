@@ -1,4 +1,4 @@
-"""Group five sets of natural experiences, by words and by vectors, and measure how pure the groups are.
+"""Group five sets of natural experiences, by words, the table of words and MiniLM, and measure how pure the groups are.
 
     python benchmarks/values_sets.py --out benchmarks/results/values_sets.json
 
@@ -81,6 +81,8 @@ def measure(rows: Sequence[dict[str, Any]], provider: str, folder: Path) -> dict
             states += engine.values.cluster("full")
         before, after = (state.clusters for state in states)
         inside = [one for one in engine.values.propose(axis="full") if one.validation and one.validation.is_inside]
+        accepted = [(one, engine.values.accept(one.text, one.cluster.id)) for one in inside]
+    said = [(one.member.partition("_")[0], member) for one, value in accepted for member in value.member_ids]
     kept = {one.id: {*one.members} for one in after}
     pairs = [(set(one.members), kept[one.id]) for one in before if one.id in kept]
     return {
@@ -89,6 +91,7 @@ def measure(rows: Sequence[dict[str, Any]], provider: str, folder: Path) -> dict
         "kept_ids": f"{len(pairs)}/{len(before)}",
         "kept_members": round(sum(len(old & new) / len(old) for old, new in pairs) / max(len(before), 1), 3),
         "proposed": f"{len(inside)}/{len(after)}",
+        "evidence": f"{sum(member.startswith(theme) for theme, member in said)}/{len(said)}",
     }
 
 
@@ -98,7 +101,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="file for the result")
     out = parser.parse_args().out
     result: dict[str, Any] = {}
-    for provider, name in (("off", "words"), ("minilm", "vectors")):
+    for provider, name in (("off", "words"), ("static", "table"), ("minilm", "vectors")):
         each = {}
         for one, rows in sets().items():
             with tempfile.TemporaryDirectory() as folder:

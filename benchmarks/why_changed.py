@@ -1,9 +1,10 @@
-"""Questions why or when something changed: whether the commit that answers is shown, or first, and what code remains.
+"""Questions why or when something changed: whether the commit or the release note that answers is shown, or first.
 
     python benchmarks/why_changed.py --repos DIR --work DIR --out benchmarks/results/why_changed.json
 
 `--repos` has one git repository a project (OWNER+NAME), which is cloned below `--work`. Each question is asked over all
-kinds in 3,000 tokens, and again with commits weighted as for any other question.
+kinds in 3,000 tokens, and again with commits and documents weighted as for any other question. `code_files` counts the
+files of code that remain.
 """
 
 from __future__ import annotations
@@ -48,6 +49,21 @@ QUESTIONS = (
 )  # fmt: skip
 """Repository, question, and the commit whose message gives the reason."""
 
+NOTES = (
+    ("pallets+flask", "why is autoescaping no longer active for all templates", "Autoescaping is no longer active"),
+    ("pallets+flask", "why were the eager-loading and lazy-loading options removed", "--eager-loading/--lazy-loading"),
+    ("BurntSushi+ripgrep", "why was the simd-accel feature removed", "it was frequently broken"),
+    ("BurntSushi+ripgrep", "why was the avx-accel feature removed", "has been removed since it is no longer"),
+    ("pytest-dev+pytest", "why was support for yield tests removed", "they are fundamentally broken"),
+    ("pytest-dev+pytest", "why was the scope argument removed from request.addfinalizer", "remove scope-argument from"),
+    ("jqlang+jq", "why was pow10 removed", "deprecated in glibc"),
+    ("sqlfluff+sqlfluff", "why was the ContainsOnly grammar removed", "remained only as an anti-pattern"),
+    ("sqlfluff+sqlfluff", "why was the heuristic slicer removed", "as it was replaced by JinjaTracer"),
+    ("aio-libs+aiohttp", "why was set_current_app removed from UrlMappingMatchInfo", "it is no longer used"),
+    ("expressjs+express", "why was make test-cov removed", "wont work with node"),
+)
+"""Repository, question, and words of the release note that gives the reason."""
+
 BUDGET = 3_000
 
 
@@ -59,6 +75,14 @@ def shown(satchel: Satchel, question: str, factor: float) -> tuple[list[str], se
     return commits, {one.id for one in items if one.source == "code"}, items[0].id if items else ""
 
 
+def shown_note(satchel: Satchel, question: str, told: str, factor: float) -> int | None:
+    """Return the place from 0 of the item that shows the words of a release note, None where none does."""
+    with changed(weights, "NOTES_FACTOR", factor):
+        items = satchel.assemble(question, max_tokens=BUDGET, refresh=False).items
+    places = (place for place, one in enumerate(items) if one.source in ("doc", "code") and told in one.content)
+    return next(places, None)
+
+
 def main() -> None:
     """Parse the command line, measure, and keep the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -68,7 +92,7 @@ def main() -> None:
     given = parser.parse_args()
     os.environ["SATCHEL_HOME"] = str(given.work / "home")
     factor, rows, engines = weights.HISTORY_FACTOR, [], {}
-    for name in dict.fromkeys(name for name, _, _ in QUESTIONS):
+    for name in dict.fromkeys(name for name, *_ in (*QUESTIONS, *NOTES)):
         if not (given.work / name).exists():
             subprocess.run(["git", "clone", "-q", given.repos / name, given.work / name], check=True)
         engines[name] = Satchel.open(root=given.work / name)
@@ -83,13 +107,23 @@ def main() -> None:
             "shown_without": any(one.startswith(commit) for one in plain),
             "code_files": len(code), "code_files_without": len(usual_code),
         })  # fmt: skip
+    notes = [
+        {
+            "repository": name, "question": question, "note": told,
+            "place": shown_note(engines[name], question, told, weights.NOTES_FACTOR),
+            "place_without": shown_note(engines[name], question, told, 1.0),
+        }
+        for name, question, told in NOTES
+    ]  # fmt: skip
     totals = {
         key: sum(row[key] for row in rows)
         for key in ("shown", "first", "shown_without", "code_files", "code_files_without")
     }
-    text = json.dumps(
-        {"version": __version__, "budget": BUDGET, "factor": factor, **totals, "questions": rows}, indent=2
-    )
+    places = [one["place"] for one in notes]
+    totals["notes_shown"], totals["notes_first"] = len(places) - places.count(None), places.count(0)
+    totals["notes_shown_without"] = sum(one["place_without"] is not None for one in notes)
+    stored = {"version": __version__, "budget": BUDGET, "factor": factor, **totals, "questions": rows, "notes": notes}
+    text = json.dumps(stored, indent=2)
     print(text)
     if given.out is not None:
         given.out.write_text(text + "\n", encoding="utf-8")

@@ -3,7 +3,8 @@
     PYTHON scripts/smoke.py
 
 Runs with the interpreter of an environment that has satchel and nothing but its runtime dependencies; fails when a
-command does, when the answer misses the function that was asked for, or when a tool or an extra is installed.
+command does, when the answer misses the function that was asked for, when a tool or an extra is installed, or when a
+command that needs an extra does not say so in one line.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -36,6 +38,23 @@ def run(*command: str, folder: Path, environment: dict[str, str]) -> str:
     if done.returncode:
         sys.exit(f"{' '.join(command)} ended with {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+STORE: dict[str, str] = {"SATCHEL_STORE": "postgresql://127.0.0.1/none"}
+
+OPTIONAL: Sequence[tuple[Sequence[str], dict[str, str], str]] = (
+    (("serve",), {}, "mcp"),
+    (("serve", "--show-token"), {}, "mcp"),
+    (("status",), STORE, "postgres"),
+)
+"""Commands, their environment, and the extra that each needs and has to name in one line."""
+
+
+def refusal(command: Sequence[str], extra: str, folder: Path, environment: dict[str, str]) -> str:
+    """Return what is wrong with the refusal of a command whose extra is not installed, empty if nothing."""
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    is_one_line = len(done.stderr.splitlines()) == 1 and f"[{extra}]" in done.stderr
+    return "" if done.returncode and is_one_line else f"{' '.join(command)} ended with {done.returncode}: {done.stderr}"
 
 
 def main() -> None:
@@ -63,6 +82,9 @@ def main() -> None:
         ask(satchel, "index", "--quiet")
         vectors = json.loads(ask(satchel, "index", "--json"))["vectors"]
         answer = json.loads(ask(satchel, "context", QUESTION, "--max-tokens", "500", "--json"))
+        for words, more, extra in OPTIONAL:
+            if wrong := refusal((satchel, *words), extra, repository, environment | more):
+                sys.exit(wrong)
     if "def invoice_total" not in answer["text"] or not 0 < answer["usage"]["used"] <= 500:
         sys.exit(f"the context misses the function that was asked for:\n{answer['text']}")
     if vectors != {"made": 0, "kinds": {"docs": "1/1"}, "failure": None}:

@@ -165,7 +165,7 @@ def test_without_a_model_the_table_is_named_and_one_that_was_asked_for_is_a_warn
         f"made by {StaticTable().id}, the table that comes with satchel",
     )
     asked = vectors(tmp_path, {"embed.provider": "minilm"})
-    assert (asked.outcome, asked.fix) == (Severity.WARN, minilm.INSTALL)
+    assert (asked.outcome, asked.fix) == (Severity.WARN, minilm.install_command())
 
 
 def test_a_model_that_is_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

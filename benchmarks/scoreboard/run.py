@@ -151,7 +151,8 @@ class Board:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
         environment |= {
             "PYTHONPATH": os.pathsep.join(map(str, (version.source, self._benchmarks))),
-            "SATCHEL_EMBED_PROVIDER": "off", "SATCHEL_INDEX_WORKERS": "1", "SATCHEL_EVAL": str(self._machine.data),
+            "SATCHEL_EMBED_PROVIDER": os.environ.get("SATCHEL_BENCH_VECTORS", "off"),
+            "SATCHEL_INDEX_WORKERS": "1", "SATCHEL_EVAL": str(self._machine.data),
         }  # fmt: skip
         with (work / "asking.log").open("a", encoding="utf-8") as log:
             child = subprocess.Popen(

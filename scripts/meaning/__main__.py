@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from satchel.embed.minilm import VOCABULARY_FILE, built
-from satchel.embed.static import CELL_BYTES, DIGEST_FILE, DIMENSION, LARGEST, TABLE_FILE, WORDS_FILE, Entries, words
+from satchel.embed.static import CELL_BYTES, DIGEST_FILE, DIMENSION, LARGEST, TABLE_FILE, WORDS_FILE, Entries
 from scripts.meaning.corpus import Sentence, sentences
 from scripts.meaning.solve import solve
 from scripts.meaning.teacher import taught
@@ -45,7 +45,7 @@ def main() -> int:
     alone = taught(listed_entries, options.work, options.processes)
 
     cells = b"".join(entry.encode().ljust(CELL_BYTES) + b"\n" for entry in listed_entries)
-    numbers = Entries(np.frombuffer(cells, dtype=f"S{CELL_BYTES + 1}")).numbers([words(text) for text in texts])
+    numbers = Entries(np.frombuffer(cells, dtype=f"S{CELL_BYTES + 1}")).numbers(texts)
     solution = solve(numbers, vectors, alone)
     print(
         f"cosine to the teacher: {solution.at_start:.3f}, solved {solution.solved:.3f}, rounded {solution.rounded:.3f}"

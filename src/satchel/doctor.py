@@ -20,6 +20,7 @@ from typing import NamedTuple
 from satchel import config
 from satchel.errors import ConfigError, NoIndexError, SatchelError
 from satchel.system import state_files, telemetry
+from satchel.system.installed import missing_extras, with_extra, with_package
 from satchel.system.locations import Places, locate
 
 OLDEST_PYTHON = (3, 11)
@@ -36,7 +37,6 @@ PROBE_TOKENS = {"o200k_base": 28, "cl100k_base": 30}
 
 GRAMMAR_PROBE = "probe"
 
-REINSTALL_GRAMMARS = "install the grammars again: pip install --force-reinstall . in the checkout of satchel"
 REPORT_IT = "install it again; if that does not help, report the output of `satchel doctor --json`"
 EMBED_SETTINGS = "set it in your own settings file: satchel config show --origin"
 
@@ -118,7 +118,7 @@ def check_sqlite() -> Check:
     version = apsw.sqlite_lib_version()
     library = f"SQLite {version} in apsw {apsw.apsw_version()}"
     if numbers(version) < OLDEST_SQLITE:
-        return fail("sqlite", f"{library} can damage a store", "upgrade it: pip install --upgrade apsw")
+        return fail("sqlite", f"{library} can damage a store", with_package("apsw", "--upgrade"))
     return ok("sqlite", library)
 
 
@@ -146,7 +146,7 @@ def check_tokenizer() -> Check:
         counted = counter(name).count(TOKENIZER_PROBE)
         if counted != expected:
             message = f"{name} counts {counted} tokens where there are {expected}: budgets would not hold"
-            return fail("tokenizer", message, "install it again: pip install --force-reinstall rs-bpe")
+            return fail("tokenizer", message, with_package("rs-bpe", "--force-reinstall"))
     return ok("tokenizer", f"{', '.join(PROBE_TOKENS)} count correctly")
 
 
@@ -157,7 +157,7 @@ def check_grammars() -> Check:
     broken = [f"{language} {problem}" for language in sorted(GRAMMARS) if (problem := grammar_problem(language))]
     if broken:
         message = f"these languages would be indexed without definitions: {'; '.join(broken)}"
-        return fail("grammars", message, REINSTALL_GRAMMARS)
+        return fail("grammars", message, f"{with_extra('')} --force-reinstall")
     return ok("grammars", f"{len(GRAMMARS)} languages find their definitions")
 
 
@@ -186,6 +186,14 @@ def check_guards() -> Check:
     return ok("guards", "files are opened without following links")
 
 
+def check_extras() -> Check:
+    """Name the optional parts that are not installed, with the command that adds the first."""
+    missing = missing_extras()
+    if not missing:
+        return ok("extras", "all are installed")
+    return ok("extras", f"without {', '.join(missing)}; one is added by: {with_extra(missing[0])}")
+
+
 MACHINE_CHECKS: Mapping[str, Callable[[], Check]] = {
     "python": check_python,
     "sqlite": check_sqlite,
@@ -193,6 +201,7 @@ MACHINE_CHECKS: Mapping[str, Callable[[], Check]] = {
     "tokenizer": check_tokenizer,
     "grammars": check_grammars,
     "guards": check_guards,
+    "extras": check_extras,
 }
 
 
@@ -292,7 +301,7 @@ def check_vectors(loaded: config.LoadedSettings, homes: config.Folders, environ:
     settings = loaded.settings
     choice = choose(settings, homes.cache, environ)
     if choice.failure is not None:
-        fix = minilm.INSTALL if settings.embed_provider == "minilm" else EMBED_SETTINGS
+        fix = minilm.install_command() if settings.embed_provider == "minilm" else EMBED_SETTINGS
         return warn("vectors", choice.failure.message, fix)
     if choice.embedder is None:
         return ok("vectors", "switched off (embed.provider): keyword search only")

@@ -147,7 +147,7 @@ class Satchel:
         """Answers to requests, `search`, and the change that is under way."""
         from satchel.answer.service import AnswerService
 
-        return AnswerService(self.opened, self.receipts)
+        return AnswerService(self.opened, self.receipts, lambda task, now: self.guidance.guides_for(task, now))
 
     @cached_property
     def receipts(self) -> ReceiptService:

@@ -81,7 +81,7 @@ CONTEXT_TYPES: Mapping[str, Kind] = {kind.plural: kind for kind in _DECLARED}
 """Context type -> kind, in the order in which sections appear in a context."""
 
 SEARCHED_TYPES = tuple(name for name, kind in CONTEXT_TYPES.items() if kind is not Kind.CONTEXT)
-"""The types that answer a question. Contexts answer a situation, unless a searcher of the user has some."""
+"""The types that are searched. Contexts apply to a task instead, unless a searcher of the user has some."""
 
 
 def type_name(name: str) -> str:
@@ -274,6 +274,10 @@ class ScoredSpan(NamedTuple):
     value: float
 
 
+IN_STEPS = "/8bit"
+"""Ends the fingerprint of vectors that are stored in 8 bits a number: those of a table, which are many."""
+
+
 class Hit(NamedTuple):
     """A chunk that answers a query.
 
@@ -282,7 +286,8 @@ class Hit(NamedTuple):
     within one request and kind only. `spans` are the spans that matched, best first. `file_score` ranks the file of the
     chunk among the files, 0 to 1 (0 for records), more than 1 for files in a pasted trace. In a `partial` hit only the
     spans answer the query: a call, not the function around it. `also` are ids of other matching chunks of its record.
-    `best_line` is the line of the best span that matches best, with its number, where the file was read.
+    `best_line` is the line of the best span that matches best, with its number, where the file was read. `copies` are
+    the places of equal definitions in other files, which are not hits of the list themselves.
     """
 
     chunk: Chunk
@@ -294,6 +299,7 @@ class Hit(NamedTuple):
     partial: bool = False
     also: tuple[str, ...] = ()
     best_line: tuple[int, str] | None = None
+    copies: tuple[Location, ...] = ()
 
 
 NO_REVISION = "0"

@@ -1,48 +1,33 @@
-"""A question for a reason begins with the commit that gives it."""
+"""Questions for a reason that a release note answers, through the real engine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from satchel import Satchel
-from satchel.search.query import analyse
 from satchel.testing import TinyRepository
 
-CODE = "def parse(text):\n    return cronexpr.parse(text)\n\n\ndef vendored():\n    return ['cronexpr']\n"
+CODE = {
+    "src/engine.py": "def turbo(engine):\n    '''The turbo option of an engine.'''\n    return engine.run()\n",
+    "README.md": "# Engine\n\n## Options\n\nThe turbo feature has an option, the first of the engine.\n",
+}
+NOTE = "# Changes\n\n## 2.0\n\n- Faster.\n- Remove the turbo feature, since it was frequently broken.\n"
+OTHER = "# Changes\n\n## 2.0\n\n- Faster.\n\n## 1.0\n\n- The turbo has a lamp.\n"
 
 
-@pytest.fixture(scope="module")
-def satchel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
-    folder: Path = tmp_path_factory.mktemp("reasons")
-    repository = TinyRepository(folder / "clock")
-    repository.commit("Parse schedules", {"clock/schedule.py": CODE, "Makefile": "vendor:\n\tgo mod vendor\n"})
-    repository.commit("Vendor test dependencies", {"vendor.txt": "a\n"})
-    repository.commit("Vendor cronexpr in-tree\n\nUpstream deleted the repository.", {"vendor.txt": "b\n"})
-    repository.commit("Vendor more test dependencies", {"vendor.txt": "c\n"})
-    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(folder / "home")}) as engine:
-        engine.index()
-        yield engine
-
-
-@pytest.mark.parametrize("purpose", ["read", "find"])
-@pytest.mark.parametrize(
-    "question", ["why is cronexpr vendored?", "what is the reason for vendoring cronexpr", "warum cronexpr vendored"]
-)
-def test_the_commit_that_gives_the_reason_comes_first(satchel: Satchel, question: str, purpose: str) -> None:
-    context = satchel.assemble(question, purpose=purpose)
-    assert context.items[0].source == "commit"
-    assert "Upstream deleted the repository." in context.items[0].content
-    assert any(item.source == "code" for item in context.items)
-
-
-@pytest.mark.parametrize("question", ["where is cronexpr vendored", "why does parse return nothing for a schedule"])
-def test_other_questions_and_reasons_that_no_commit_gives_begin_with_code(satchel: Satchel, question: str) -> None:
-    assert satchel.assemble(question).items[0].source == "code"
-
-
-def test_a_long_text_that_begins_with_why_is_an_issue_and_no_question() -> None:
-    assert analyse("why is it vendored").asks_why
-    assert not analyse("why is it vendored " + "and then it fails " * 20).asks_why
+@pytest.mark.parametrize(("note", "leads"), [(NOTE, True), (OTHER, False)], ids=["tells", "tells else"])
+def test_the_release_note_with_the_words_of_a_question_for_a_reason_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, note: str, leads: bool
+) -> None:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    repository = TinyRepository(tmp_path / "shop")
+    repository.commit("Begin", CODE | {"CHANGELOG.md": note})
+    with Satchel.open(repository.root) as satchel:
+        items = satchel.assemble("why was the turbo feature removed", max_tokens=2_000).items
+        usual = satchel.assemble("where is the turbo feature", max_tokens=2_000).items
+    assert (items[0].title == "CHANGELOG.md") == leads
+    assert usual[0].title != "CHANGELOG.md"
+    if leads:
+        assert "frequently broken" in items[0].content

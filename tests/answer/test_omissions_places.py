@@ -12,12 +12,13 @@ import pytest
 
 from satchel import Satchel
 from satchel.answer import weights
+from satchel.answer.omissions import NamedPlace, PlaceList
 from satchel.errors import UsageError
 from satchel.testing import TinyRepository
 from satchel.types import Context
 from tests.rendered import parse
 
-PLACE = re.compile(r"- (\S+):(\d+)-(\d+)(?: (\S+))?: (\d+) (.+?) ([a-z2-7]{8})")
+PLACE = re.compile(r"^(?:- (?:uses )?(\S+):|  )(\d+)-(\d+)(?: (\S+))?: (\d+) (.+)$", re.MULTILINE)
 STEPS = "".join(f"    parcel_{number} = weigh(parcel, {number})\n" for number in range(9))
 FILES = {
     "depot/scale.py": f'"""Scales."""\n\nimport os\n\nHEAVIEST_PARCEL = 31_500\n\n\ndef weigh_parcel(parcel):\n{STEPS}'
@@ -70,26 +71,42 @@ def test_structured_formats_have_the_first_line_of_each_piece_instead(satchel: S
     assert "<" not in ask(satchel, format="xml").text.partition("9\t")[1]
 
 
-def test_other_places_have_range_name_best_line_and_handle(satchel: Satchel) -> None:
-    context = ask(satchel)
+def test_other_places_have_range_name_and_best_line_in_text_and_as_data(satchel: Satchel) -> None:
+    context = ask(satchel, max_tokens=1_000)
     rows = places(context)
     assert 1 < len(rows) <= weights.PLACES
-    for path, start, end, _, number, line, handle in rows:
+    assert len(rows) == len(context.meta["places"])
+    path = ""
+    for (own, start, end, _, number, line), data in zip(rows, context.meta["places"], strict=True):
+        path = own or path
         text = FILES[path].split("\n")
         assert int(start) <= int(number) <= int(end)
         assert text[int(number) - 1].strip().startswith(line.rstrip("…"))
-        assert satchel.expand([handle]).items
+        assert data["ranges"] == [{"start": int(start), "end": int(end)}]
+        assert (data["path"], data["line"], data["text"]) == (path, int(number), line)
+        assert data["why"] in ("matches", "uses")
     assert "depot/scale.py" in context.text
 
 
-def test_more_places_are_listed_by_file_with_their_ranges(satchel: Satchel) -> None:
-    listed = re.findall(r"^- (depot/\S+): (.*\(\d.*)$", ask(satchel).text, re.MULTILINE)
-    named = [(path, *entry) for path, row in listed for entry in re.findall(r"(\w+) \((\d+)-(\d+)\)", row)]
-    assert named
-    for path, name, start, end in named:
-        text = FILES[path].split("\n")[int(start) - 1 : int(end)]
-        assert text[0].startswith(f"def {name}(")
-        assert text[-1].strip()
+def test_other_matches_are_counted_and_not_listed(tmp_path: Path) -> None:
+    rows = "".join(
+        f"def heavy_parcel_{number}(shelf):\n    return weigh(shelf.parcel[{number}])\n\n\n" for number in range(40)
+    )
+    repository = TinyRepository(tmp_path / "depot")
+    repository.commit("Weigh", {"depot/many.py": rows})
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        context = engine.assemble("weigh a heavy parcel", purpose="find", types=["code"], max_tokens=1_000)
+    assert len(context.meta["places"]) == weights.PLACES
+    (more,) = re.findall(r"^- and (\d+) more$", context.text, re.MULTILINE)
+    assert context.text.count("heavy_parcel_") >= 40 - int(more)
+
+
+def test_a_place_in_a_test_is_labelled_and_the_next_row_of_its_file_has_no_path() -> None:
+    first = NamedPlace("matches", "tests/barge.py", ((3, 9), (20, 24)), "test_tow", 4, "assert tow()", is_test=True)
+    second = first._replace(ranges=((30, 31),), name="", line=30, text="assert not tow()")
+    rows = ("- test tests/barge.py:3-9,20-24 test_tow: 4 assert tow()", "  30-31: 30 assert not tow()")
+    assert PlaceList((first, second)).lines == rows
+    assert first.data["test"] is True
 
 
 @pytest.fixture

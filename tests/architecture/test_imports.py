@@ -11,6 +11,7 @@ from tests.architecture.tree import PACKAGE, Module, imports_of, modules
 
 LEAF_FILES = (
     "system.kept",
+    "system.installed",
     "system.resident",
     "types",
     "errors",

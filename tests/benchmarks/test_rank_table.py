@@ -14,23 +14,27 @@ _REASONS = {
     "about groups and duplicates, which tests/memory, benchmarks/values.py and duplicates.py measure": """
         memory.ABOVE_CHANCE memory.ALIKE memory.DOMAIN_WEIGHT memory.FEWEST_MEMBERS memory.KEPT_OVERLAP
         memory.LEAST_ENTRIES memory.LINKED memory.MARGIN memory.SAME_PROSE memory.SMALLEST_GROUP
-        memory.SPLIT_SHARE memory.SPREAD
+        memory.SAYS_ABOVE memory.SAYS_SHARE memory.SPLIT_SHARE memory.SPREAD memory.TABLE_ABOVE_CHANCE
+        memory.TABLE_MARGIN
     """,
     "about guides and conditions of a situation, which tests/guidance and benchmarks/judge.py measure": """
-        guidance.HEADING_WORDS guidance.LIKE_FROM guidance.OWN_WORDS guidance.PRIORITIES[base] guidance.TOPIC_WORDS
-        guidance.UNLIKE_BELOW
+        guidance.APART_BELOW guidance.FAILS_BELOW guidance.HEADING_WORDS guidance.LIKE_FROM guidance.NEAR_FROM
+        guidance.NEAR_WORD guidance.OWN_WORDS guidance.PRIORITIES[base] guidance.SAID_LIKE_FROM
+        guidance.TABLE_LIKE_FROM guidance.TOPIC_WORDS guidance.VAGUE_WORD
     """,
     "about the answers of a model that the user configured": "answer.RERANK_FACTOR",
     "about what is told unasked, which tests/search/test_lessons.py and benchmarks/score.py (memory) measure": """
         answer.LESSON_IMPORTANCE answer.LESSON_TOKENS search.LESSON_FILE search.LESSON_MEANING search.LESSON_SHARE
         search.LESSON_WORK search.LESSON_WORK_RARITY
     """,
-    "about the static table, without which the check asks; benchmarks/meaning.py measures it": """
-        search.FILE_WEIGHTS[table] search.TABLE_FLOOR search.VALUE_TABLE
+    "about the static table, without which the check asks; benchmarks/meaning.py and broad.py measure it": """
+        search.FILE_WEIGHTS[table] search.TABLE_FLOOR search.THEME_MATCH search.THEME_TABLE_LEAST
+        search.THEME_TABLE_SHARE search.VALUE_TABLE
     """,
     "about the commits of questions why, which benchmarks/why_changed.py measures": """
-        answer.REASON_SHARE search.REASON_EXPONENT
+        answer.NOTES_FACTOR answer.REASON_SHARE search.REASON_EXPONENT
     """,
+    "about the names that code has for what is asked, which benchmarks/idioms.py measures": "search.IDIOM_WEIGHT",
     "about the files of a trace, whose frames come first anyway: without it issues lose .012 of their lines": """
         search.FILE_WEIGHTS[trace]
     """,

@@ -24,6 +24,22 @@ def guided(shop: TinyRepository) -> TinyRepository:
     return shop
 
 
+def test_contexts_are_a_type_of_questions_as_the_others_are(guided: TinyRepository, satchel: Satchel) -> None:
+    listed = satchel("search", "how are orders sent", "--types", "contexts", "--json").json["hits"]
+    assert [hit["title"] for hit in listed] == ["Shop", "AGENTS.md"]
+    assert satchel("search", "how are orders sent", "--types", "contexts", "-n", "1").out == "context:.  1.00  Shop\n"
+    answer = satchel("context", "how are orders sent", "--types", "contexts").out
+    assert "Orders are sent twice at most." in answer
+    assert "Weak match" not in answer
+    both = satchel("context", "how are orders sent", "--types", "contexts,code").out
+    assert both.index("## Code") < both.index("## Contexts") < both.index("Orders are sent twice")
+    assert "Orders are sent twice" not in satchel("context", "how are orders sent", "--types", "code").out
+    saved = satchel("context", "how are orders sent", "--types", "contexts,code", "--json").out
+    Path("saved.json").write_text(saved, encoding="utf-8")
+    assert "Orders are sent twice" in satchel("replay", "saved.json").out
+    assert guided
+
+
 def test_a_situation_is_packed(guided: TinyRepository, satchel: Satchel) -> None:
     ran = satchel(
         "situation", "--context", "shop", "--tool", "edit_file", "--task", "Wait exponentially between attempts",
@@ -78,7 +94,7 @@ def test_explain_says_why_on_standard_error(guided: TinyRepository, satchel: Sat
         "2026-01-01T10:00",
     )
     assert "context shop: current, priority" in ran.err
-    assert "rule slow (shop/context.yaml:3): true, words@2: 87% of it is said: network" in ran.err
+    assert "rule slow (shop/context.yaml:3): true, words@3: 95% of it is said: network" in ran.err
     assert "docs/AGENTS.md" not in ran.err
     assert "AGENTS.md: applies, it is about the whole root" in ran.err
     assert "there is no nowhere/context.yaml" in ran.out

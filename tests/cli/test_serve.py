@@ -49,10 +49,13 @@ def test_without_the_extra_the_error_names_it(
     satchel: Satchel, shop: TinyRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shop.root.exists()
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    ran = satchel("serve")
-    assert ran.code == 1
-    assert "pip install '.[mcp]' in a checkout" in ran.err
+    for module in ("uvicorn", "starlette"):
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, module, None)
+            ran = satchel("serve", "--show-token")
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err.startswith(f"error: `satchel serve` needs {module}: ")
+        assert "[mcp]" in ran.err
 
 
 def test_the_address_is_the_one_line_on_standard_output(capfd: pytest.CaptureFixture[str]) -> None:

@@ -66,7 +66,7 @@ class Installed:
 def test_a_run_without_installation_starts_from_where_the_package_came_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, origin: str
 ) -> None:
-    monkeypatch.setattr("satchel.clients.targets.distribution", lambda _name: Installed(json.dumps({"url": url})))
+    monkeypatch.setattr("satchel.system.installed.distribution", lambda _name: Installed(json.dumps({"url": url})))
     prefix = str(tmp_path / "uv" / "archive-v0" / "x1")
     result = find_launch(is_shared=True, started_as="satchel", prefix=prefix, environ={"PATH": ""})
     assert result.words == ("uvx", "--from", origin, "satchel")
@@ -77,7 +77,7 @@ def test_a_run_without_installation_starts_from_where_the_package_came_from(
 def test_a_run_by_the_bare_name_of_the_package_is_never_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("satchel.clients.targets.distribution", lambda _name: Installed(None))
+    monkeypatch.setattr("satchel.system.installed.distribution", lambda _name: Installed(None))
     with pytest.raises(UsageError, match="give --command"):
         find_launch(is_shared=False, started_as="satchel", prefix=str(tmp_path / "archive-v0"), environ={"PATH": ""})
 

@@ -14,7 +14,7 @@ from satchel.embed import normalised
 from satchel.store import vectors
 from satchel.store.protocol import Store
 from satchel.store.vectors import NearVectors, decode, encode
-from satchel.types import Kind
+from satchel.types import IN_STEPS, Kind
 from tests.contracts.documents import file_document, record_document
 from tests.contracts.test_store import STORES
 
@@ -141,6 +141,17 @@ def test_many_vectors_are_held_in_eight_bits(monkeypatch: pytest.MonkeyPatch) ->
     assert np.allclose(coarse.products(vectors[0]), exact.products(vectors[0]), atol=5e-3)
     for place in range(8):
         assert np.allclose(coarse.vector(place), exact.vector(place), atol=5e-3)
+
+
+def test_vectors_whose_fingerprint_says_so_are_stored_in_eight_bits() -> None:
+    vectors = normalised(np.random.default_rng(2).normal(size=(8, 48)).astype(np.float32))
+    vectors[4] = 0.0
+    stored = encode(vectors, f"table@1/body/1{IN_STEPS}")
+    assert {len(one) for one in stored} == {48}
+    table = decode(range(8), stored, f"table@1/body/1{IN_STEPS}")
+    assert np.allclose(table.products(vectors[0]), vectors @ vectors[0], atol=5e-3)
+    assert np.allclose(np.linalg.norm(table.matrix, axis=1), [1, 1, 1, 1, 0, 1, 1, 1])
+    assert decode([], [], f"table@1/body/1{IN_STEPS}").matrix.shape == (0, 0)
 
 
 def test_vectors_of_different_lengths_are_no_table() -> None:

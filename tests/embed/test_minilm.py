@@ -141,7 +141,7 @@ def test_without_the_package_the_message_names_what_to_install(
 ) -> None:
     minilm.embed_query("builds the model")
     monkeypatch.setattr(minilm_module, "PACKAGE", "no_such_package_anywhere")
-    with pytest.raises(EmbeddingError, match="no installed package has the weights: in the checkout"):
+    with pytest.raises(EmbeddingError, match="no installed package has the weights: `satchel doctor` says how"):
         MiniLM(tmp_path).embed_query("x")
     assert not missing_parts(model_cache), "what is built needs no weights any more"
     monkeypatch.setitem(__import__("sys").modules, "onnxruntime", None)

@@ -36,7 +36,7 @@ def test_a_missing_model_is_a_failure_if_it_was_asked_for_and_else_the_static_ta
     missing = chosen(tmp_path, embed__provider="minilm", embed__weights=str(tmp_path))
     assert missing.embedder is None
     assert missing.failure is not None
-    assert "pip install" in missing.failure.hint
+    assert "`satchel doctor`" in missing.failure.hint
     assert chosen(tmp_path).failure is None
 
 

@@ -161,7 +161,7 @@ def test_an_address_that_is_none_is_named() -> None:
 
 def test_without_httpx_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "httpx", None)
-    with pytest.raises(MissingExtraError, match=r"\.\[embed\]"):
+    with pytest.raises(MissingExtraError, match=r"extra `embed`"):
         Endpoint(EndpointOptions(URL, "m", DIMENSION)).embed_query("a")
 
 

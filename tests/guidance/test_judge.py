@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from satchel.embed.providers import ModelOptions
+from satchel.embed.static import StaticTable
 from satchel.errors import ConfigError, EmbeddingError, JudgeError
 from satchel.guidance.judge import (
     ModelJudge,
@@ -30,7 +32,10 @@ from tests.guidance.judge_server import JudgeServer, judge_server
 
 pytest.importorskip("httpx", reason="the extra 'llm' is not installed")
 
-PAIRS = [json.loads(line) for line in (Path(__file__).parent / "judge_pairs.jsonl").read_text().splitlines()]
+PAIRS, NATURAL = (
+    [json.loads(line) for line in (Path(__file__).parent / f"{name}.jsonl").read_text("utf-8").splitlines()]
+    for name in ("judge_pairs", "judge_natural")
+)
 
 MIGRATION = make_situation({"task": "write a migration that adds a column to users", "files": ["db/0042_users.sql"]})
 
@@ -240,7 +245,7 @@ def test_without_the_extra_words_decide_and_the_note_says_how_to_get_it(monkeypa
     monkeypatch.setitem(sys.modules, "httpx", None)
     opinions, notes = judged(["a database migration"], MIGRATION, ModelJudge(ModelOptions("http://x", "m")), None)
     assert opinions["a database migration"].verdict is Verdict.TRUE
-    assert "pip install '.[llm]' in a checkout" in notes[0].message
+    assert "its extra `llm`" in notes[0].message
 
 
 def test_too_many_conditions_are_refused() -> None:
@@ -282,6 +287,25 @@ def test_words_are_right_when_they_decide() -> None:
     assert sum(positive) / len(positive) >= 0.85
 
 
+def test_a_class_of_things_is_found_in_a_case_of_it_and_nothing_is_decided_wrongly() -> None:
+    """With the table of words, as installed: see benchmarks/results/judge.json."""
+    judge = WordJudge(StaticTable())
+    result = [
+        (row["holds"], judge.judge([row["condition"]], make_situation(row["situation"]))[0].verdict)
+        for row in (*PAIRS, *NATURAL)
+    ]
+    decided = [(holds, verdict) for holds, verdict in result if verdict is not Verdict.UNDECIDED]
+    assert [(holds, verdict) for holds, verdict in decided if holds is not (verdict is Verdict.TRUE)] == []
+    natural = [verdict for holds, verdict in result[len(PAIRS) :] if holds is True]
+    assert natural.count(Verdict.TRUE) >= 0.8 * len(natural)
+
+
+def test_what_a_task_does_not_tell_is_undecided() -> None:
+    (opinion,) = WordJudge().judge(["a reviewer has approved the database migration"], Situation(task="Fix a typo"))
+    assert opinion.verdict is Verdict.UNDECIDED
+    assert "does not tell its circumstances" in opinion.reason
+
+
 def test_words_cannot_tell_what_must_not_be() -> None:
     (opinion,) = WordJudge().judge(["the task does not touch the database"], MIGRATION)
     assert opinion.verdict is Verdict.UNDECIDED
@@ -306,7 +330,7 @@ def test_nothing_is_said_of_a_condition_without_meaning() -> None:
 def test_words_of_no_known_topic_are_undecided_and_not_false(condition: str, task: str, verdict: Verdict) -> None:
     (opinion,) = WordJudge().judge([condition], Situation(task=task))
     assert opinion.verdict is verdict
-    assert verdict is not Verdict.UNDECIDED or "no known topic" in opinion.reason
+    assert verdict is not Verdict.UNDECIDED or re.search("no known topic|circumstances", opinion.reason)
 
 
 def test_vectors_decide_what_words_leave_open_and_never_what_must_not_be() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,11 +10,12 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
+from satchel.answer.situation import Shortener
 from satchel.errors import UsageError
 from satchel.guidance.injection import KeyRequest, Supplied
 from satchel.guidance.situation import make_situation
 from satchel.tokens import counter
-from satchel.types import Context, Format, Trust
+from satchel.types import Context, Format, GuideEntry, Trust
 from tests.guidance import golden
 from tests.guidance.judge_server import judge_server
 from tests.rendered import parse
@@ -467,3 +469,14 @@ def test_a_shortened_context_hides_the_secrets_that_only_their_names_betray(open
             context = satchel.situation({"task": "password"}, max_tokens=max_tokens)
             assert secret not in context.text
             assert "- t1:" in context.text
+
+
+def test_in_little_room_the_rule_that_fits_the_situation_comes_before_an_introduction() -> None:
+    rule = " ".join(["falkor", *["word"] * 40])
+    entries = [
+        GuideEntry("# Agents", None), GuideEntry("Boats and wagons of all kinds for everybody", math.inf, (0,)),
+        GuideEntry(rule, 2.0, (0,)),
+        *[GuideEntry(f"Rule {number}", 0.0, (0,)) for number in range(3)],
+    ]  # fmt: skip
+    text = Shortener(entries, lambda text: len(text.split())).text(60)
+    assert "falkor" in text

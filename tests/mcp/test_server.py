@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "40237663bd6fc9ad424a29175ae0c3a251f894843447c807396b72eef9c573ae"
+TOOLS_HASH = "ec0929a701a0c270b69381ecdf161670e48873257087e95c961c6b2da58fec86"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000

@@ -68,6 +68,8 @@ def test_nothing_counts_before_it_is_accepted(engine: Satchel) -> None:
     (memory,) = engine.memories.listed()
     assert (memory.content, memory.category, memory.provenance) == (RULE, "preference", "agent")
     assert memory.origin == "transcript s1"
+    said_at = {RULE: 1_750_000_000.0, FACT: 1_750_000_001.0}
+    assert memory.created == said_at[RULE], "it is as old as the conversation"
     assert waiting(engine) == [FACT]
     assert review(engine, verdict="reject", ids=[chosen[FACT]]).notes == ("rejected 1",)
     assert review(engine).notes == ("no candidate waits: they come from conversations that end",)
@@ -102,8 +104,10 @@ def test_an_experience_is_stored_as_a_finished_one(engine: Satchel) -> None:
         engine.memory.review.accept([one.id], text="Another")
     engine.memory.review.accept([one.id])
     (experience,) = engine.experiences.listed()
-    assert (experience.status, experience.goal, experience.session_id) == ("falsified", "Fix the cart.", "s")
+    assert (experience.status, experience.goal, experience.session_id) == ("confirmed", "Fix the cart.", "s")
+    assert experience.created == story[0].time
     assert engine.memory.learn(story)[0] == 0
+    assert "The total is rounded once" in engine.brief("E assert 19 == 20\ntests/cart failed").text
     found = engine.assemble("cart total rounded", types=["experiences"], refresh=False)
     assert "The total is rounded once" in found.text
 

@@ -61,13 +61,28 @@ def test_a_statement_in_a_long_prompt_describes_a_bug() -> None:
 
 
 def test_a_check_that_failed_and_passed_after_a_change_is_an_experience() -> None:
-    reply = "The total is rounded once, at the end."
-    (one,) = proposed([said("Fix the cart.", FAILED), said("Go on.", EDITED, PASSED, reply=reply)])
-    assert (one.kind, one.fields["goal"], one.fields["action"]) == (EXPERIENCE, "Fix the cart.", "edit src/cart.py")
-    assert one.fields["lesson"] == {"what_worked": reply}
+    cause, reply = "The total is rounded per item, so cents are lost.", "Fixed: the total is rounded once, at the end."
+    failing = replace(said("Fix the cart totals.", FAILED), replies=(cause,))
+    (one,) = proposed([failing, said("Go on.", EDITED, PASSED, reply=reply)])
+    fields = one.fields
+    assert (one.kind, fields["goal"], fields["action"]) == (EXPERIENCE, "Fix the cart totals.", "edit src/cart.py")
+    assert (fields["hypothesis"], fields["prediction"]) == (cause, "`pytest tests/cart -q` passes")
+    assert fields["lesson"] == {"what_worked": "the total is rounded once, at the end."}
     assert "assert 19 == 20" in one.quote
-    assert one.fields["outcome"] == {"status": "falsified", "result": one.quote}
-    assert one.fields["notes"] == ["`pytest tests/cart -q` passed; pytest: 3 passed"]
+    result = f"it failed with {one.quote}, then it passed; pytest: 3 passed"
+    assert fields["outcome"] == {"status": "confirmed", "result": result}
+    assert "root_cause" not in fields
+
+
+def test_without_a_stated_cause_the_change_is_the_hypothesis_and_the_check_the_goal() -> None:
+    (one,) = proposed([said("Run the tests.", FAILED, EDITED, PASSED, reply="The total is rounded once now.")])
+    assert one.fields["goal"] == "Make `pytest tests/cart -q` pass"
+    assert one.fields["hypothesis"] == "It needs a change: edit src/cart.py"
+
+
+def test_days_are_dates_of_the_conversation() -> None:
+    (one,) = proposed([said("We decided yesterday to use NATS.")])
+    assert (one.text, one.quote) == ("We decided on 2025-06-14 to use NATS.", "We decided yesterday to use NATS.")
 
 
 @pytest.mark.parametrize(

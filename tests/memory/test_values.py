@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +15,13 @@ from satchel.embed import fingerprint
 from satchel.errors import UsageError
 from satchel.memory import weights
 from satchel.memory.cluster import WORDS_LABEL, make_space
-from satchel.memory.model import Grouping
-from satchel.memory.values import Values
+from satchel.memory.model import Cluster, Grouping
+from satchel.memory.values import Values, groups_key
 from satchel.operations.registry import OPERATIONS
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import EdgeType, Kind
 from satchel.vocabulary import VALUE_CHARACTERS
+from tests.guidance.judge_server import judge_server
 from tests.memory.lessons import STORIES, write_story
 
 FAR = "Bananas ripen faster beside apples"
@@ -295,7 +297,7 @@ def test_members_without_a_lesson_propose_nothing(root: Path) -> None:
 def test_a_group_of_which_too_few_say_a_sentence_is_mixed(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
     full(satchel)
     proposal = satchel.values.propose()[0]
-    monkeypatch.setattr(Values, "_evidence", lambda _self, _text, _axis, entries: entries[:2])
+    monkeypatch.setattr(Values, "_saying", lambda _self, texts, _axis, entries: [entries[:2] for _ in texts])
     with pytest.raises(UsageError, match=r"is mixed: 2 of .* members say this, at least 3 have to"):
         satchel.values.accept(proposal.text, proposal.cluster.id)
     assert {one.text for one in satchel.values.propose()} == {""}
@@ -306,3 +308,56 @@ def test_evidence_is_what_the_sentence_fits(satchel: Satchel) -> None:
     for proposal in satchel.values.propose():
         value = satchel.values.accept(proposal.text, proposal.cluster.id)
         assert {story_of(satchel, member) for member in value.member_ids} == {story_of(satchel, proposal.member)}
+
+
+LESSONS = (
+    *(f"Close the pooled connection of worker {name} in a finally block" for name in ("one", "two", "three", "four")),
+    "Ask the designer for the colours of the chart",
+)
+
+
+def mixed(satchel: Satchel) -> Cluster:
+    """Write a group of four experiences that say one thing and one that says another; return it as stored."""
+    for number, lesson in enumerate((*LESSONS, *(f"Bake loaf {number} longer than yesterday" for number in range(20)))):
+        satchel.experiences.start(
+            domain="debugging", strategy="root-cause-analysis", goal=f"Task {number}", hypothesis="It is the pool",
+            action="Look", prediction="It shows",
+        )  # fmt: skip
+        satchel.experiences.resolve(status="confirmed", result="It was", lesson=lesson)
+    ids = {one.lesson.what_worked: one.id for one in satchel.experiences.listed() if one.lesson is not None}
+    cluster = Cluster("full_mixed", "full", tuple(ids[lesson] for lesson in LESSONS))
+    grouping = Grouping("full", "", 25, (cluster,), "")
+    with satchel.memory_store.write() as writer:
+        writer.set_meta(groups_key(satchel.memory.notebook.workspace, "full"), json.dumps(asdict(grouping)))
+    return cluster
+
+
+def test_a_stray_member_is_neither_proposed_nor_evidence(root: Path) -> None:
+    with Satchel.open(root, settings={"embed.provider": "static"}) as satchel:
+        cluster = mixed(satchel)
+        (proposal,) = satchel.values.propose(cluster.id)
+        assert proposal.text in LESSONS[:4]
+        assert (proposal.shown, proposal.support) == (f"example: {proposal.text}", 4)
+        value = satchel.values.accept(proposal.text, cluster.id)
+        assert (value.cluster_size, set(value.member_ids)) == (4, set(cluster.members[:4]))
+        with pytest.raises(UsageError, match=r"is mixed: 1 of 5 members say this|too far from its group"):
+            satchel.values.accept(LESSONS[4], cluster.id)
+
+
+def test_a_model_phrases_what_the_members_share_and_its_failure_is_told(root: Path) -> None:
+    shared = "Close pooled connections of workers in a finally block"
+    with judge_server() as server:
+        options = {"memory.endpoint": server.url, "memory.model": "tiny", "embed.provider": "static"}
+        with Satchel.open(root, settings=options) as satchel:
+            cluster = mixed(satchel)
+            server.answer = lambda _: json.dumps({"sentence": shared})
+            (proposal,) = satchel.values.propose(cluster.id)
+            assert (proposal.shown, proposal.member, proposal.support) == (shared, "", 4)
+            assert json.loads(server.requests[0]["messages"][1]["content"]) == [*LESSONS]
+            server.answer = lambda _: json.dumps({"sentence": "Bananas ripen beside apples"})
+            (other,) = satchel.values.propose(cluster.id)
+            assert other.text in LESSONS, "a sentence that no member says is not proposed"
+            server.answer = lambda _: "Sorry, I cannot"
+            ran = OPERATIONS["proposals"].run(satchel, {"cluster": cluster.id})
+            assert "gave no sentence: 'Sorry, I cannot'; a lesson is the example instead" in ran.notes[0]
+            assert ran.envelope["proposals"][0]["text"] in LESSONS

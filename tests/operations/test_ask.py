@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from satchel.engine import Satchel
 from satchel.errors import InvalidContextTypeError, UsageError
-from satchel.types import SEARCHED_TYPES, Kind, type_name
+from satchel.types import CONTEXT_TYPES, Kind, type_name
+from satchel.web.application import mcp_app
+from satchel.web.middleware import own_origins
+from tests.mcp.test_server_http import post, running
 from tests.operations.conftest import Ask, Printed, stable
+from tests.web.asking import client_of
 
 QUESTION = "where are orders sent again?"
 
@@ -142,7 +147,7 @@ def test_an_unknown_type_is_told_as_everywhere(ask: Ask, engine: Satchel) -> Non
     assert str(here.value) == str(there.value)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Kind if kind.plural in SEARCHED_TYPES])
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind.plural in CONTEXT_TYPES])
 def test_a_type_may_be_named_as_answers_name_it(kind: Kind, ask: Ask, engine: Satchel) -> None:
     assert type_name(kind) == type_name(kind.plural) == kind.plural
     singular = ask("context_query", question="backoff", types=[str(kind)])
@@ -150,3 +155,34 @@ def test_a_type_may_be_named_as_answers_name_it(kind: Kind, ask: Ask, engine: Sa
     assert singular.text == engine.assemble("backoff", types=[str(kind)], purpose="find").text
     found = [hit.chunk.id for hit in engine.search("backoff", types=[str(kind)])]
     assert found == [hit.chunk.id for hit in engine.search("backoff", types=[kind.plural])]
+
+
+def test_contexts_are_asked_for_over_http_and_mcp_as_well(root: Path, engine: Satchel) -> None:
+    (root / "AGENTS.md").write_text("Orders are sent twice at most.\n")
+    expected = engine.assemble(QUESTION, types=["contexts"], purpose="find").text
+    assert "Orders are sent twice at most." in expected
+    arguments = {"question": QUESTION, "types": ["contexts"]}
+    with client_of(engine) as client:
+        assert client.post("/api/context_query", json=arguments).json()["text"] == expected
+        (hit,) = client.post("/api/search", json=arguments).json()["hits"]
+        assert (hit["source"], hit["title"]) == ("context", "AGENTS.md")
+        nested = {"question": QUESTION, "options": {"types": ["contexts"]}}
+        assert client.post("/api/context_query", json=nested).json()["text"] == expected
+
+    async def over_mcp() -> bytes:
+        async with running(mcp_app(engine, own_origins("127.0.0.1", 80))) as app:
+            _, body = await post(app, "tools/call", {"name": "context_query", "arguments": arguments})
+            return body
+
+    assert b"Orders are sent twice at most." in asyncio.run(over_mcp())
+
+
+def test_options_over_http_are_explained_and_checked_as_over_mcp(engine: Satchel) -> None:
+    with client_of(engine) as client:
+        explained = client.post("/api/search", json={"options": {"help": True}}).json()["text"]
+        assert "min_score (number): Lowest probability" in explained
+        twice = client.post("/api/search", json={"question": "a", "options": {"question": "b"}})
+        assert (twice.status_code, twice.json()["error"]["message"].partition(":")[0]) == (
+            400,
+            "question is given twice",
+        )

@@ -115,12 +115,12 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Satchel:
     return Satchel.open(root=tmp_path / "root")
 
 
-def test_our_own_contexts_are_refused_with_the_reason(engine: Satchel) -> None:
+def test_our_own_contexts_are_found_as_those_of_a_task(engine: Satchel) -> None:
     with engine:
-        with pytest.raises(UsageError, match="answer a situation, not a question: use `satchel situation"):
-            engine.assemble("password", types=["contexts", "code"])
-        with pytest.raises(UsageError, match="answer a situation"):
-            asyncio.run(Searcher(engine).search_contexts("password"))
+        answer = engine.assemble("password", types=["contexts", "code"])
+        assert [(item.source, item.title) for item in answer.items] == [("code", "a.py"), ("context", "Passwords")]
+        (found,) = asyncio.run(Searcher(engine).search_contexts("password"))
+        assert found.metadata["file"] == "context.yaml"
 
 
 @pytest.mark.parametrize("since", ["2020-01-01", "1577836800", 1577836800, datetime(2020, 1, 1)])

@@ -58,6 +58,22 @@ def test_a_greeting_asks_nothing_but_a_name_of_code_does(text: str, asks: bool) 
     assert bool(analyse(text).terms) is asks
 
 
+@pytest.mark.parametrize(
+    ("question", "name", "has"),
+    [
+        ("which environment variables are read", "getenv", True),
+        ("what env vars does it use?", "getenv", True),
+        ("how is the environment of a build set up", "getenv", False),
+        ("which commands are there", "click", True),
+        ("where are the command line options defined", "click", True),
+        ("how are commands sent to the server", "click", False),
+    ],
+)
+def test_a_question_of_a_known_vocabulary_ranks_by_the_names_that_code_has(question: str, name: str, has: bool) -> None:
+    guessed = {term.term for term in analyse(question).terms if term.guessed}
+    assert (name in guessed) == has
+
+
 def test_the_title_weighs_more_than_prose() -> None:
     terms = {term.term: term for term in analyse("zebra\n\nyak").terms}
     assert terms["zebra"].weight > terms["yak"].weight

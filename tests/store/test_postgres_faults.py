@@ -195,9 +195,9 @@ def test_the_extra_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("satchel.store.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    assert refusal("postgresql://host/x", MissingExtraError) == (
-        "store.url needs psycopg: pip install '.[postgres]' in a checkout"
-    )
+    message = refusal("postgresql://host/x", MissingExtraError)
+    assert message.startswith("store.url needs psycopg: ")
+    assert "[postgres]" in message
 
 
 def test_tls_is_asked_for_and_a_server_without_it_is_named() -> None:

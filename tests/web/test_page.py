@@ -43,11 +43,21 @@ def test_the_context_as_it_is_sent_is_the_text_of_the_answer(page: Page) -> None
     answer = page.js(
         "return fetch('/api/context_query', {method: 'POST', headers: {'Content-Type': 'application/json'},"
         " body: arguments[0]}).then((found) => found.json())",
-        json.dumps({"question": QUESTION, "max_tokens": 4000, "format": "markdown", "purpose": "read"}),
+        json.dumps({"question": QUESTION, "max_tokens": 4000, "format": "markdown"}),
     )
     assert page.texts("pre.raw") == [answer["text"]]
     page.click('[data-act="copy"]')
     page.wait(lambda: page.said().startswith(("Copied", "The browser does not let")), "word about the copy")
+
+
+def test_a_question_for_callers_lists_them_with_links_to_their_lines(page: Page) -> None:
+    page.go("/ask?q=who+calls+backoff")
+    page.answered(4000)
+    (head,) = page.texts(".callers h3")
+    assert head.startswith("Call sites of backoff: ")
+    page.go("/ask?q=who+calls+backoff&raw=true")
+    page.answered(4000)
+    assert head in page.texts("pre.raw")[0]
 
 
 def test_another_budget_is_asked_for_at_once_and_says_what_changed(page: Page) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -14,14 +14,19 @@ from satchel.answer.plans import FAILURE, PlannedSection
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import Missing, is_weak
 from satchel.answer.sections import Section
+from satchel.answer.source_lines import Lines
 from satchel.search.query import Query, subject_of
 from satchel.search.strength import strength_at
 from satchel.sources.code.languages import language_of
 from satchel.sources.docs import PROSE
+from satchel.sources.roles import Peripheral, peripheral_role
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
 from satchel.text import count_terms, words
 from satchel.types import Kind
+
+BEST_NOTES = 10
+"""Candidates among which a release note is looked for."""
 
 LEAST_STRENGTH = 0.01
 """Least strength for computing the level of a kind."""
@@ -41,14 +46,35 @@ def documents_lead(sections: Sequence[Section], stores: Iterable[Store]) -> bool
     return is_as_good and all(map(is_of_documents, stores))
 
 
-def gives_reason(query: Query, kind: Kind, candidates: Sequence[Candidate]) -> bool:
-    """Return whether a question for a reason has its answer in the best commit: one with most of its words."""
-    if kind is not Kind.COMMIT or not query.asks_why or not candidates:
-        return False
-    best = max(candidates, key=attrgetter("value")).chunk
-    present = count_terms(words(f"{best.title}\n{best.body}"))
+def reason_in(
+    query: Query, kind: Kind, candidates: Sequence[Candidate], files: Mapping[str, Lines]
+) -> Candidate | None:
+    """Return the candidate that answers a question for a reason, with most words of the question; None for no such.
+
+    That is the best commit, or one of the best release notes: of these the lines that match best are read, because a
+    note tells much else.
+    """
+    if kind not in (Kind.COMMIT, Kind.DOC) or not query.asks_why or not candidates:
+        return None
+    best = sorted(candidates, key=attrgetter("value"), reverse=True)[: 1 if kind is Kind.COMMIT else BEST_NOTES]
     asked = [term.term for term in query.terms if not term.guessed]
-    return sum(term in present for term in asked) >= weights.REASON_SHARE * max(len(asked), 1)
+    for candidate in best:
+        chunk = candidate.chunk
+        present = count_terms(
+            words(f"{chunk.title}\n{chunk.body}" if kind is Kind.COMMIT else _lines_of_note(candidate, files))
+        )
+        if sum(term in present for term in asked) >= weights.REASON_SHARE * max(len(asked), 1):
+            return candidate
+    return None
+
+
+def _lines_of_note(candidate: Candidate, files: Mapping[str, Lines]) -> str:
+    """Return the lines of a release note that match best, nothing of another document."""
+    place, spans = candidate.chunk.location, candidate.hit.spans
+    if place is None or not spans or peripheral_role(place.path, is_prose=True) is not Peripheral.CHANGELOG:
+        return ""
+    read = files.get(place.path)
+    return "\n".join(read.lines[spans[0].start - 1 : spans[0].end]) if read is not None else ""
 
 
 def _prose_words(store: Store, lexicon: Lexicon) -> float:
@@ -65,10 +91,10 @@ class FillPolicy(NamedTuple):
     Candidates worth less than the best one by more than `value_range` (log scale) are left out. `limit` (tokens) is
     below the budget for a short answer, 0 for the budget itself. `not_found` are telling words of the
     question that occur nowhere, and `is_weak` says that nothing answers it well. With `is_cut` the answer is
-    short because it is weak. With `shares` every section gets
-    its share of the budget by weight first. `is_strict` leaves out candidates that are clearly weaker than one that
-    did not fit. `call_sites` are lines that list the callers of the definition in question,
-    `left_out` notes on files that are not indexed.
+    short because it is weak; `unsure` says that many definitions match alike. `prose_range` is a narrower range for
+    prose. With `shares` every section gets its share of the budget by weight first. `is_strict` leaves out candidates
+    that are clearly weaker than one that did not fit. `call_sites` are lines that list the callers of the definition in
+    question, `left_out` notes on files that are not indexed.
     """
 
     value_range: float = math.inf
@@ -76,6 +102,8 @@ class FillPolicy(NamedTuple):
     not_found: tuple[str, ...] = ()
     is_weak: bool = False
     is_cut: bool = False
+    unsure: bool = False
+    prose_range: float | None = None
     most_items: int = 1_000_000
     shares: bool = False
     is_strict: bool = True
@@ -111,6 +139,7 @@ def fill_policy(
     strength: float,
     *,
     is_weak: bool,
+    unsure: bool = False,
     call_sites: tuple[str, ...] = (),
 ) -> FillPolicy:
     """Return the policy for an answer of this strength, and its remarks for the reader."""
@@ -122,7 +151,9 @@ def fill_policy(
     elif (is_weak or is_absent) and is_short:
         share = weights.WEAK_SHARE
     if request.places and not is_broad:
-        most = weights.FIND_TOKENS * max(request.max_tokens / weights.USUAL_BUDGET, 1.0)
+        most = (weights.UNSURE_TOKENS if unsure else weights.FIND_TOKENS) * max(
+            request.max_tokens / weights.USUAL_BUDGET, 1.0
+        )
     if share < 1.0 and not is_broad:
         most = min(most, weights.WEAK_TOKENS)
     least = max(request.max_tokens * share, weights.LEAST_SHORT)
@@ -133,7 +164,9 @@ def fill_policy(
         is_cut=share < 1.0 and not request.fill,
         most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections
         limit=0 if request.fill else int(min(least, request.max_tokens, most)),
-        value_range=value_range(request),
+        value_range=max(value_range(request), weights.VALUE_RANGE) if unsure else value_range(request),
+        prose_range=weights.FIND_RANGE if request.places and not (request.fill or request.plan or is_broad) else None,
+        unsure=unsure,
         shares=shares_budget(request),
         is_strict=not request.fill,
         call_sites=call_sites,
@@ -145,7 +178,7 @@ def value_range(request: AssembleRequest) -> float:
     if request.fill or request.plan not in ("", FAILURE):
         return math.inf
     if request.places and not subject_of(request.query):
-        return weights.FIND_RANGE
+        return weights.GLIMPSE_RANGE
     doublings = max(math.log2(request.max_tokens / weights.USUAL_BUDGET), 0.0)
     return weights.VALUE_RANGE + weights.VALUE_RANGE_DOUBLED * doublings
 

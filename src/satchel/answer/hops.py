@@ -52,7 +52,7 @@ _AS_CODE = r"(?<=[\w)\]][.>:]){0}|{0}(?=\(|\[|\.\w|\s*:?=[^=])"
 
 _RESULT = re.compile(r"return\b|=> ")
 
-_CALLED_BY = "called by"
+_CALLED_BY, _USES = "called by", "uses"
 
 
 class Hop(NamedTuple):
@@ -68,6 +68,11 @@ class Hop(NamedTuple):
     late: bool = False
 
     @property
+    def is_rare(self) -> bool:
+        """Definitions in use are many; callers and names of the question are few, and come before them."""
+        return self.why != _USES
+
+    @property
     def is_caller(self) -> bool:
         """The line of a call has a place, even where the function around it has one."""
         return self.why == _CALLED_BY
@@ -76,11 +81,14 @@ class Hop(NamedTuple):
 class Hops:
     """Finds places of definitions that are not shown: those of `named`, those in use, and the only caller.
 
-    `terms` are those of the question: used definitions that contain one come first, and long ones need one.
+    `terms` are those of the question: used definitions that contain one come first, and long ones need one. Names of a
+    long question, an issue or a message, are mostly not of the code that it asks for, so their places come last.
     """
 
-    def __init__(self, bench: Workbench, terms: AbstractSet[str], named: Sequence[str] = ()) -> None:
-        self._terms, self._named = terms, named
+    def __init__(
+        self, bench: Workbench, terms: AbstractSet[str], named: Sequence[str] = (), *, is_long: bool = False
+    ) -> None:
+        self._terms, self._named, self._is_long = terms, named, is_long
         self._homes = [(home, Relations(home.store)) for home in bench.every]
 
     def __call__(self, packing: Packing) -> list[Hop]:
@@ -90,7 +98,9 @@ class Hops:
         found: list[Hop] = []
         for home, relations in self._homes:
             look = _Look(packing, home, relations)
-            found = [*look.rare(self._named), *found, *look.named(self._named, self._terms)]
+            named = [[*look.rare(self._named)], look.named(self._named, self._terms)]
+            rare, defined = ([hop._replace(late=self._is_long) for hop in hops] for hops in named)
+            found = [*rare, *found, *defined]
             own = [one for one in candidates if one.group.startswith(home.prefix) and look.is_indexed(one)]
             used = [(_worth(hop, self._terms), hop) for one in own for hop in look.used(one)]
             used.sort(key=lambda pair: -pair[0])
@@ -207,7 +217,7 @@ class _Look:
                 ends = [f"/{one.target.lstrip('./')}" for one in file.imports]
                 own = [one for one in own if one.path == file.path or f"/{one.path}".endswith((*ends,))]
             if len({one.key for one in own}) == 1 and (file.document.secondary or not is_secondary(own[-1].path)):
-                yield from self._hops("uses", own[-1])
+                yield from self._hops(_USES, own[-1])
 
     def _followed(self, file: SourceFile, rows: Sequence[Range]) -> list[str]:
         """Return the names on these lines that the index defines, the rarest first."""

@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
 from satchel.answer.companions import followers, import_lines
-from satchel.answer.fill_policy import gives_reason, is_of_documents, level_of, shares_budget
+from satchel.answer.fill_policy import is_of_documents, level_of, reason_in, shares_budget
 from satchel.answer.freshness import Freshener
 from satchel.answer.omissions import OMISSIONS
 from satchel.answer.plans import PlannedSection, role_is_asked
@@ -33,15 +33,19 @@ from satchel.answer.truncation import strategy
 from satchel.codec import iso_time
 from satchel.safety import sanitize
 from satchel.search.chunks import in_workspace
-from satchel.search.query import asks_for_a_recipe
+from satchel.search.query import Query, asks_for_a_recipe
 from satchel.search.strength import strength_at
 from satchel.sources.experiences import lesson_line, shown_record
+from satchel.sources.roles import is_inline_test
 from satchel.system.files import translate
 from satchel.types import Failure, Hit, Kind, Role
 from satchel.vocabulary import Axis
 
 REASON_TOKENS = 200
-"""Tokens reserved for the commits that give the reason that is asked for."""
+"""Tokens reserved for the commits or release notes that give the reason that is asked for."""
+
+REASON_LEAD = 0.1
+"""Value of the release note that gives the reason above that of the best other document."""
 
 PASSAGE_SHARE = 0.5
 """Largest share of the budget for a passage of one of several records: one that does not fit leaves room for others."""
@@ -95,7 +99,8 @@ def _parts(
         cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
         candidates, lines, problems = _candidates(hits, bench, request, cap, searched.terms, planned.side, reach)
         if request.places and planned.kind is Kind.CODE:
-            candidates = [_less_if_bare(candidate) for candidate in candidates]
+            query = searched.findings.query
+            candidates = [_less_if_aside(candidate, query) for candidate in candidates]
         failures += problems
         if bench.prefix:  # what is remembered for all workspaces, and a commit of two clones, is found in each
             candidates = [candidate for candidate in candidates if candidate.chunk.id not in seen]
@@ -105,10 +110,22 @@ def _parts(
     return parts, failures
 
 
-def _less_if_bare(candidate: Candidate) -> Candidate:
-    """Return lines outside of functions with less value: the place and its best line say nearly as much."""
-    is_bare = candidate.chunk.role in (Role.GAP, Role.CLASS) and not (candidate.is_lifted or candidate.hit.partial)
-    return candidate.valued(candidate.value - weights.BARE_DROP) if is_bare else candidate
+def _less_if_aside(candidate: Candidate, query: Query) -> Candidate:
+    """Return what seldom decides with less value: lines outside of functions, getters, tests inside the file.
+
+    Not what the question names.
+    """
+    chunk, location = candidate.chunk, candidate.chunk.location
+    if candidate.is_lifted or candidate.hit.partial or location is None:
+        return candidate
+    if chunk.role in (Role.GAP, Role.CLASS):
+        # The place and its best line say nearly as much.
+        return candidate.valued(candidate.value - weights.BARE_DROP)
+    is_short = location.end_line - location.start_line < weights.FEW_LINES
+    is_test = is_inline_test(location.path, chunk.title) and not query.asks_for_tests
+    if not (is_short or is_test) or chunk.title.rpartition(".")[2] in query.text:
+        return candidate
+    return candidate.valued(candidate.value - weights.ASIDE_DROP)
 
 
 def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[_Part]) -> Section:
@@ -125,8 +142,11 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
     if planned.kind is Kind.DOC and asks_for_a_recipe(request.query):
         planned = planned._replace(weight=planned.weight * weights.RECIPE_FACTOR)
     query, own_share = searched.findings.query, 0
-    if gives_reason(query, planned.kind, candidates):
+    if (reason := reason_in(query, planned.kind, candidates, lines)) is not None:
         own_share = REASON_TOKENS
+        if planned.kind is Kind.DOC:
+            first = max(candidate.value for candidate in candidates) + REASON_LEAD
+            candidates = [candidate.valued(first) if candidate is reason else candidate for candidate in candidates]
     elif gives_lessons(request, query, planned.kind):
         own_share = weights.LESSON_TOKENS
     level = level_of(planned, candidates, of_documents=of_documents)

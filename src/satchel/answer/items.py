@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from satchel.answer.candidates import DECLARED, Candidate, is_long_function
@@ -28,7 +30,7 @@ def build_items(packing: Packing, key: bytes, built: dict[Group, ContextItem] | 
     """
     items, known = [], built if built is not None else {}
     for section, groups in packing.groups.items():
-        ranked = sorted(groups.values(), key=_rank)
+        ranked = sorted(groups.values(), key=partial(_rank, unsure=packing.inputs.unsure))
         if section.kind is Kind.CONVERSATION:
             sessions = list(dict.fromkeys(_session(group) for group in ranked))
             ranked.sort(key=lambda group: (sessions.index(_session(group)), group.key))
@@ -49,10 +51,18 @@ def _session(group: Group) -> str:
     return group.key.rpartition("/")[0]
 
 
-def _rank(group: Group) -> tuple[bool, float, str]:
-    """Return groups with a pin first, then by the value of the best piece; ties by id."""
+def _rank(group: Group, *, unsure: bool = False) -> tuple[bool, float, str]:
+    """Return groups with a pin first, then by the value of the best piece; ties by id.
+
+    Where the answer is `unsure`, the second best definition of a file counts beside the best one.
+    """
     is_pinned = any(candidate.pinned for candidate, _ in group.picks)
-    return not is_pinned, -max(candidate.value for candidate, _ in group.picks), group.key
+    best: dict[str, float] = {}
+    for candidate, _ in group.picks:
+        best[candidate.chunk.id] = max(candidate.value, best.get(candidate.chunk.id, -math.inf))
+    first, *others = sorted(best.values(), reverse=True)
+    value = first + math.log1p(math.exp(others[0] - first)) if unsure and others else first
+    return not is_pinned, -value, group.key
 
 
 def _file_item(group: Group, key: bytes) -> ContextItem:

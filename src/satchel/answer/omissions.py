@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.answer import weights
 from satchel.answer.candidates import DECLARED, Candidate, is_long_function
@@ -18,6 +18,7 @@ from satchel.answer.truncation import matches
 from satchel.safety.sanitize import clean_field, plain_name
 from satchel.safety.trust import handle
 from satchel.search.chunks import GIVEN_ORIGIN
+from satchel.sources.roles import file_role, is_inline_test
 from satchel.types import Detail, Format, Hit, Omission, Range, Role
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from satchel.store.protocol import Store
     from satchel.store.records import Document
 
-LISTED_PLACES = 30
-"""Places that are named in lists of their files, after those with a row."""
+MATCHES = "matches"
+"""Why most places are named; it is not written in text, because the best line says so."""
 
 LONG_PLACE = 120
 """Lines of a definition that is named by its passages instead of whole."""
@@ -47,12 +48,15 @@ def left_out(packing: Packing) -> int:
     return len(rejected - {candidate.chunk.id for candidate in packing.shown})
 
 
-def omissions(packing: Packing, used: int, asked: int = 0, *, is_weak: bool = False) -> tuple[Omission, ...]:
+def omissions(
+    packing: Packing, used: int, asked: int = 0, limit: int = 0, *, is_weak: bool = False
+) -> tuple[Omission, ...]:
     """Return the best candidates that are not shown, section by section, best first.
 
     `budget` is an estimate: the tokens used now, plus those of this candidate and of all tried before it. It is 0 if no
     budget helps, because the kind has all its items or the candidate is not worth its tokens; of a weak answer
-    nothing is. It is always above the budget that was asked with. Last come texts that are shown under another id.
+    nothing is. It is always above the budget that was asked with, and larger where an answer ends at a `limit` below
+    it, which grows with the budget. Last come texts that are shown under another id.
     """
     waiting = [
         candidate
@@ -62,11 +66,11 @@ def omissions(packing: Packing, used: int, asked: int = 0, *, is_weak: bool = Fa
     ]
     waiting.sort(key=lambda candidate: (-priority(candidate), candidate.chunk.id, candidate.place))
     budgets: dict[Candidate, int] = {}
-    needed = float(used)
+    needed, share = float(used), asked / limit if limit and asked else 1.0
     frame = FRAMES[Format.MARKDOWN]
     for candidate in waiting:
         needed += candidate.size + frame.range + frame.item
-        budgets[candidate] = max(int(needed), asked + 1)
+        budgets[candidate] = max(int(needed * share), asked + 1)
     rows = (omission_of(packing, section, one, budgets.get(one, 0)) for section, one in listed(packing))
     shown = (row._replace(reason=VALUE, budget=0) if is_weak and row.reason == BUDGET else row for row in rows)
     twins = islice(_twins(packing), OMISSIONS)
@@ -78,86 +82,88 @@ def _twins(packing: Packing) -> Iterator[tuple[Section, Candidate]]:
         yield from ((section, twin) for group in groups.values() for _, twin in group.twins)
 
 
-class _PlaceRow(NamedTuple):
-    """A place that is not shown: why it is named, its file, its ranges, its name, and its best line with the handle."""
+class NamedPlace(NamedTuple):
+    """A place that is not shown: why it is named, its file, its ranges, its name, and its best line with the number.
+
+    `ranges` are the lines (from 1), the best first. `is_test` is whether it is in a test.
+    """
 
     why: str
     path: str
-    spans: tuple[Range, ...]
+    ranges: tuple[Range, ...]
     name: str
-    text: str = ""
+    line: int
+    text: str
+    is_test: bool
+
+    def row(self, before: NamedPlace | None) -> str:
+        """Return `- src/a.py:10-24 Reader.read: 12 def read(self)`, below a row of its file without the path."""
+        numbers = ",".join(f"{start}-{end}" if end > start else str(start) for start, end in self.ranges)
+        is_line = self.ranges[0][0] == self.ranges[0][1]
+        named = numbers if is_line or not self.name else f"{numbers} {plain_name(self.name)}"
+        text = f" {self.text}" if is_line else f": {self.line} {self.text}"
+        if before is not None and (before.label, before.path) == (self.label, self.path):
+            return f"  {named}{text}"
+        return f"- {self.label}{quote(f'{self.path}:{named}')}{text}"
 
     @property
-    def ranges(self) -> str:
-        """Its ranges, the best one first: `10-24,40-52`."""
-        return ",".join(f"{start}-{end}" if end > start else str(start) for start, end in self.spans)
+    def label(self) -> str:
+        """What is written before the path: that it is a test, and why it is named, if not for what it matches."""
+        return "test " * self.is_test + f"{self.why} " * (self.why != MATCHES)
 
-    def row(self, before: _PlaceRow | None) -> str:
-        """Return `- src/a.py:10-24 Reader.read: 12 def read(self): a2b3`, below a row of its file without the path."""
-        is_line = self.spans[0][0] == self.spans[0][1]
-        named = self.ranges if is_line or not self.name else f"{self.ranges} {plain_name(self.name)}"
-        text = f" {self.text}" if is_line else f": {self.text}"
-        if before is not None and (before.why, before.path) == (self.why, self.path):
-            return f"  {named}{text}"
-        return f"- {f'{self.why} ' if self.why else ''}{quote(f'{self.path}:{named}')}{text}"
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """Return plain values for JSON."""
+        ranges = [{"start": start, "end": end} for start, end in self.ranges]
+        row = {"why": self.why, "path": self.path, "ranges": ranges, "name": self.name, "line": self.line}
+        return {**row, "text": self.text, **({"test": True} if self.is_test else {})}
 
 
-def places(
-    packing: Packing, terms: AbstractSet[str], rows: int, most: int, hops: Sequence[Hop] = ()
-) -> tuple[tuple[str, ...], tuple[Omission, ...]]:
-    """Return at most `most` lines that name the best places that are not shown, and what has a handle in them.
+class PlaceList(NamedTuple):
+    """The places that an answer names, and how many others match."""
 
-    The first `rows` are for one place each, by file: `hops`, then the best places. The others list more places of a
-    file each: `src/a.py: read (10-24,40-52), write (61-70)`. Late hops come last.
-    """
-    count = max(rows - len(hops), 0)
-    early = [hop for hop in hops if not hop.late]
-    best = _unshown(packing, early, count + LISTED_PLACES)
-    found = [_place(omissions, lines, terms) for omissions, lines in best[:count]]
+    rows: tuple[NamedPlace, ...] = ()
+    more: int = 0
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Return a line of text for each place, and one with the number of the others."""
+        written = [one.row(before) for before, one in zip([None, *self.rows], self.rows, strict=False)]
+        return (*written, *([f"- and {self.more:,} more"] if self.rows and self.more else []))
+
+
+def places(packing: Packing, terms: AbstractSet[str], most: int, hops: Sequence[Hop] = ()) -> PlaceList:
+    """Return at most `most` of the best places that are not shown: first hops, then matches by file, then late hops."""
+    hops = sorted(hops, key=lambda hop: not hop.is_rare)
+    early = [hop for hop in hops if not hop.late][: weights.HOP_PLACES]
+    best, others = _unshown(packing, early, max(most - len(early), 0))
+    found = [_place(omissions, lines, terms) for omissions, lines in best]
     paths = [*dict.fromkeys(one.path for one in found)]
     found.sort(key=lambda one: paths.index(one.path))
-    written = _rows([*map(_hop_place, early), *found])
-    written += _by_file([_named_place(omissions) for omissions, _ in best[len(found) :]])
     told = {(one.path, line) for omissions, _ in best for one in omissions for line in range(one.start, one.end + 1)}
     late = [hop for hop in hops if hop.late and (hop.is_caller or (hop.path, hop.line) not in told)]
-    written += _rows([*map(_hop_place, late)])
-    handled = [omissions[0] for omissions, _ in best[: len(found)]]
-    return tuple(written[:most]), tuple(handled)
+    rows = [*map(_hop_place, early), *found, *map(_hop_place, late)][:most]
+    return PlaceList(tuple(rows), others)
 
 
-def _rows(made: Sequence[_PlaceRow]) -> list[str]:
-    return [one.row(before) for before, one in zip([None, *made], made, strict=False)]
+def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> tuple[list[tuple[list[Omission], Lines]], int]:
+    """Return the best definitions of which nothing is shown, and what is left of long ones: their best passages.
 
-
-def _by_file(found: Sequence[_PlaceRow]) -> Iterator[str]:
-    """Yield a line for each file: `- src/a.py: read (10-24,40-52), write (61-70)`."""
-    for path in dict.fromkeys(one.path for one in found):
-        ranges: dict[str, list[str]] = {}
-        for one in found:
-            if one.path == path:
-                ranges.setdefault(plain_name(_short_name(one.name)) or "lines", []).append(one.ranges)
-        entries = [f"{name} ({','.join(own)})" for name, own in ranges.items()]
-        yield f"- {quote(path)}: {', '.join(entries)}"
-
-
-def _short_name(name: str) -> str:
-    """Return the last part of a qualified name, with its class for one that every class has, such as `__init__`."""
-    owner, dot, last = name.rpartition(".")
-    return f"{owner.rpartition('.')[2]}{dot}{last}" if last.startswith("__") else last
-
-
-def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> list[tuple[list[Omission], Lines]]:
-    """Return the best definitions of which nothing is shown, and what is left of long ones: their best passages."""
+    The number is that of the definitions beyond these.
+    """
     waiting = [(section, candidate) for section in packing.rejected for candidate in packing.remaining(section)]
     waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].place))
     least = max((section.highest_value for section in packing.rejected), default=0.0) - weights.VALUE_RANGE
     begun = {candidate.chunk.id for candidate in packing.shown}
     shown = {group.key: group.ranges for groups in packing.groups.values() for group in groups.values()}
     best: dict[tuple[str, str], tuple[list[Omission], Lines]] = {}
+    others = set[tuple[str, str]]()
     for section, candidate in waiting:
         chunk, lines = candidate.chunk, section.lines.get(candidate.group)
         name = candidate.group, chunk.title if chunk.role in DECLARED else chunk.id  # overloads share a row
         is_known = name in best or len(best) < most
+        if not is_known and lines is not None and candidate.value >= least and chunk.id not in begun:
+            others.add(name)
         if lines is None or not is_known or not _is_place(candidate, least, is_begun=chunk.id in begun):
             continue
         one = omission_of(packing, section, candidate, 0)
@@ -169,7 +175,7 @@ def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> list[tuple[lis
         is_new = all(span != (one.start, one.end) for span in map(_lines_of, passages))
         if is_new and sum(passage.id == one.id for passage in passages) < PASSAGES:
             passages.append(one)
-    return list(best.values())
+    return list(best.values()), len(others)
 
 
 def _is_place(candidate: Candidate, least: float, *, is_begun: bool) -> bool:
@@ -223,29 +229,29 @@ def best_line(texts: Sequence[str], terms: AbstractSet[str]) -> int:
     return max(range(len(texts)), key=lambda index: (gains[index] - remarks[index], not remarks[index], -index))
 
 
-def _named_place(omissions: Sequence[Omission]) -> _PlaceRow:
-    first = omissions[0]
-    name = first.title if first.title != first.path else ""
-    return _PlaceRow("", first.path, tuple(map(_lines_of, omissions)), name)
-
-
 def _lines_of(omission: Omission) -> Range:
     return omission.start, omission.end
 
 
-def _hop_place(hop: Hop) -> _PlaceRow:
+def _hop_place(hop: Hop) -> NamedPlace:
     text = clean_field(hop.text.strip(), LONGEST_TEXT)
-    text = text if hop.start == hop.end else f"{hop.line} {text}"
-    return _PlaceRow(hop.why, hop.path, ((hop.start, hop.end),), hop.name, text)
+    return NamedPlace(
+        hop.why, hop.path, ((hop.start, hop.end),), hop.name, hop.line, text, _is_test(hop.path, hop.name)
+    )
 
 
-def _place(omissions: Sequence[Omission], lines: Lines, terms: AbstractSet[str]) -> _PlaceRow:
+def _place(omissions: Sequence[Omission], lines: Lines, terms: AbstractSet[str]) -> NamedPlace:
     first = omissions[0]
     texts = lines.lines[first.start - 1 : first.end]
     best = best_line(texts, terms)
-    number = "" if len(texts) == 1 else f"{first.start + best} "
-    text = f"{number}{clean_field(texts[best].strip(), LONGEST_TEXT)} {first.handle}".rstrip()
-    return _named_place(omissions)._replace(text=text)
+    text = clean_field(texts[best].strip(), LONGEST_TEXT)
+    name = first.title if first.title != first.path else ""
+    ranges = tuple(map(_lines_of, omissions))
+    return NamedPlace(MATCHES, first.path, ranges, name, first.start + best, text, _is_test(first.path, name))
+
+
+def _is_test(path: str, name: str) -> bool:
+    return file_role(path) == "test" or is_inline_test(path, name)
 
 
 def listed(packing: Packing) -> Iterator[tuple[Section, Candidate]]:

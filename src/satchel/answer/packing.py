@@ -27,7 +27,7 @@ from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.sections import Group, Pick, Section, ends_of, key_of, may_be_twins, priority
 from satchel.tokens import TokenCounter
-from satchel.types import Format
+from satchel.types import Format, Kind
 
 SMALLEST_PIECE = 8
 """Tokens of the smallest useful piece."""
@@ -65,14 +65,14 @@ FRAMES: Mapping[Format, TextFrame] = {
 class Inputs(NamedTuple):
     """The candidates of an answer, and how they may fill it.
 
-    Candidates worth less than the best one by more than `value_range` (log scale), records by more than
-    `record_range` if that is given, are not shown; `most_items` is the number of items over all sections. With `shares`
-    every section first gets its share of the room by weight, for what is within the range of its own best candidate. No
-    chunk gets more than `chunk_share` of that share or `chunk_tokens`, whichever is more. Without `shows_lines` a file
-    costs only its places. `is_strict` leaves out candidates worth less by `clearly_less` once a better one was left out
-    for lack of room. Without `merges_twins` equal texts are shown twice. Each line of a file costs `line_tokens` beside
-    its text, and is not cut into less than `least_cut` tokens. Without `least_cut` and `clearly_less` the usual numbers
-    count (`weights.py`).
+    Candidates worth less than the best one by more than `value_range` (log scale), records by more than `record_range`
+    and prose by more than `prose_range` if these are given, are not shown; `most_items` is the number of items over all
+    sections. With `shares` every section first gets its share of the room by weight, for what is within the range of
+    its own best candidate. No chunk gets more than `chunk_share` of that share or `chunk_tokens`, whichever is more.
+    Without `shows_lines` a file costs only its places. `is_strict` leaves out candidates worth less by `clearly_less`
+    once a better one was left out for lack of room. Without `merges_twins` equal texts are shown twice. Each line of a
+    file costs `line_tokens` beside its text, and is not cut into less than `least_cut` tokens. `unsure` is as in
+    `FillPolicy`. Without `least_cut` and `clearly_less` the usual numbers count (`weights.py`).
     """
 
     sections: Sequence[Section]
@@ -80,6 +80,7 @@ class Inputs(NamedTuple):
     frame: TextFrame
     value_range: float = math.inf
     record_range: float | None = None
+    prose_range: float | None = None
     most_items: int = 1_000_000
     shares: bool = False
     chunk_share: float = 1.0
@@ -88,8 +89,14 @@ class Inputs(NamedTuple):
     is_strict: bool = True
     merges_twins: bool = True
     line_tokens: int = 0
+    unsure: bool = False
     least_cut: int | None = None
     clearly_less: float | None = None
+
+    def range_of(self, section: Section) -> float:
+        """Return the range of values of a section."""
+        own = self.record_range if not section.lines else self.prose_range if section.kind is Kind.DOC else None
+        return self.value_range if own is None else own
 
 
 _Entry = tuple[bool, float, str, int, int, Section, Candidate]
@@ -117,13 +124,15 @@ class Packing:
         self.shown: set[Candidate] = set()
         self.rejected: dict[Section, dict[Candidate, str]] = {section: {} for section in inputs.sections}
         bests = {section: section.highest_value for section in inputs.sections}
-        of_records = inputs.value_range if inputs.record_range is None else inputs.record_range
-        ranges = {section: inputs.value_range if section.lines else of_records for section in inputs.sections}
+        ranges = {section: inputs.range_of(section) for section in inputs.sections}
         # A memory that answers well does not make the lines that it is about less worth showing.
-        best = {
-            reach: max(bests[section] for section in ranges if ranges[section] <= reach) for reach in ranges.values()
+        of_records = inputs.value_range if inputs.record_range is None else inputs.record_range
+        counted = {
+            True: [one for one in bests if one.lines or of_records <= inputs.value_range],
+            False: [one for one in bests if not one.lines or inputs.value_range <= of_records],
         }
-        self._least = {section: best[reach] - reach for section, reach in ranges.items()}
+        best = {is_file: max(map(bests.__getitem__, own), default=-math.inf) for is_file, own in counted.items()}
+        self._least = {section: best[bool(section.lines)] - reach for section, reach in ranges.items()}
         self._least_of = {section: bests[section] - reach for section, reach in ranges.items()}
         self._numbers = count()
         self._log: list[_Admission] = []

@@ -7,17 +7,19 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from satchel.answer import weights
 from satchel.answer.fill_policy import (
     documents_lead,
     fill_policy,
-    gives_reason,
     is_led,
     is_weak_match,
+    reason_in,
     shares_budget,
     value_range,
 )
+from satchel.answer.glimpses import is_unsure, with_glimpses
 from satchel.answer.inputs import sections_of
 from satchel.answer.items import counted_items
 from satchel.answer.pins import find_pins, with_pins
@@ -31,13 +33,16 @@ from satchel.search.filters import unavailable
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Kind
 
+if TYPE_CHECKING:
+    from satchel.answer.situation import MakeGuides
 
-def assemble(request: AssembleRequest, bench: Workbench) -> Context:
-    """Answer one question, from several workspaces if the bench has others."""
+
+def assemble(request: AssembleRequest, bench: Workbench, guides: MakeGuides | None = None) -> Context:
+    """Answer one question, from several workspaces if the bench has others; `guides` makes the contexts for it."""
     started = time.monotonic()
     searched = search(request, bench)
     ended = time.monotonic()
-    filling = _filling(request, searched)
+    filling = _filling(request, searched, guides)
     fitted, uncounted = _with_line_counts(fit(filling), bench)
     meta = {
         "timings": {
@@ -58,12 +63,18 @@ def assemble(request: AssembleRequest, bench: Workbench) -> Context:
 
 def _lead(searched: Searched, sections: Sequence[Section]) -> Kind | None:
     """Return the kind that comes first for what is asked, None for the usual order."""
-    if any(gives_reason(searched.findings.query, section.kind, section.candidates) for section in sections):
-        return Kind.COMMIT
+    query = searched.findings.query
+    reasons = {
+        section.kind
+        for section in sections
+        if reason_in(query, section.kind, section.candidates, section.lines) is not None
+    }
+    if reasons:
+        return Kind.COMMIT if Kind.COMMIT in reasons else Kind.DOC
     return Kind.DOC if documents_lead(sections, [one.store for one in searched.bench.every]) else None
 
 
-def _filling(request: AssembleRequest, searched: Searched) -> Filling:
+def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | None) -> Filling:
     """Return all that decides what the answer shows."""
     bench = searched.bench
     # All candidates are made where they are counted, or where the session may have the best of those that are listed.
@@ -77,7 +88,12 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         lead = _lead(searched, sections)
         request = replace(request, lead=lead)
         sections = sorted(sections, key=lambda section: section.kind is not lead) if lead else sections
+    sections, unguided = _with_guides(request, bench, sections, guides)
     impacts, strength = searched.impacts, searched.strength
+    glimpses = bool(request.places) and not request.plan and request.change is None
+    unsure = glimpses and is_unsure(sections)
+    if glimpses:
+        sections = [with_glimpses(section, searched.terms, unsure=unsure) for section in sections]
     is_sure = any(impact.is_sure for _, impact in impacts)
     is_known = any(impact.is_question for _, impact in impacts)  # what the question names is found
     listing = [row for prefix, impact in impacts for row in impact.listing(prefix)]
@@ -88,7 +104,8 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         searched.missing,
         sum(not term.guessed for term in searched.findings.query.terms),
         1.0 if is_sure or is_led(sections) else strength,
-        is_weak=not is_known and is_weak_match(request, sections, strength),
+        is_weak=not is_known and request.kinds != (Kind.CONTEXT,) and is_weak_match(request, sections, strength),
+        unsure=unsure,
         call_sites=call_site_lines(listing, counter(request.tokenizer), request.max_tokens),
     )
     relate = None
@@ -104,12 +121,13 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         )  # here, because small answers and readers without tools do not look further
 
         names = [*written_names(searched.findings.query), *request.names, *NUMBER.findall(request.query)]
-        look = Hops(bench, searched.terms, [*dict.fromkeys(name.rstrip("()") for name in names)])
+        is_long = sum(not term.guessed for term in searched.findings.query.terms) > weights.SHORT_QUESTION
+        look = Hops(bench, searched.terms, [*dict.fromkeys(name.rstrip("()") for name in names)], is_long=is_long)
     return Filling(
         request,
         bench,
         sections,
-        (*bench.notes, *_unavailable(request, searched), *unreadable, *unpinned, *searched.failures),
+        (*bench.notes, *_unavailable(request, searched), *unreadable, *unpinned, *searched.failures, *unguided),
         searched.findings.plan,
         bench.account.references() if bench.account is not None else (),
         policy,
@@ -117,6 +135,19 @@ def _filling(request: AssembleRequest, searched: Searched) -> Filling:
         searched.terms,
         look,
     )
+
+
+def _with_guides(
+    request: AssembleRequest, bench: Workbench, sections: list[Section], make_guides: MakeGuides | None
+) -> tuple[list[Section], Sequence[Failure]]:
+    """Return the sections, last the contexts that apply to the question as a task where these are asked for."""
+    if Kind.CONTEXT not in request.kinds or make_guides is None:
+        return sections, ()
+    from satchel.answer.situation import guide_section  # here, because few questions ask for contexts
+
+    guides, notes = make_guides(request.query, request.now)
+    chosen, uncounted = guide_section(guides, request, sections, bench.account)
+    return [*sections, chosen] if chosen.candidates else sections, [*notes, *uncounted]
 
 
 def _unavailable(request: AssembleRequest, searched: Searched) -> list[Failure]:

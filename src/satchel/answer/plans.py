@@ -27,7 +27,16 @@ from satchel.search.trace import is_vendored
 from satchel.settings import Settings
 from satchel.text import pattern, wording
 from satchel.types import CONTEXT_TYPES, DEFAULT_WEIGHTS, ENTITY_TYPES, Kind, Role, type_name
-from satchel.vocabulary import PINNED_TAG, Axis, Domain, MemoryCategory, OutcomeStatus, checked_text, parse_choice
+from satchel.vocabulary import (
+    PINNED_TAG,
+    Axis,
+    Domain,
+    MemoryCategory,
+    OutcomeStatus,
+    Strategy,
+    checked_text,
+    parse_choice,
+)
 
 if TYPE_CHECKING:
     from satchel.search.rank_without_query import FieldRanking
@@ -155,9 +164,12 @@ class Plan(NamedTuple):
 
 
 def plan_of(request: AssembleRequest, available: Mapping[Kind, int]) -> Plan:
-    """Return the plan of a request; `available` counts the chunks of each kind. Raises UsageError if it is unknown."""
+    """Return the plan of a request; `available` counts the chunks of each kind. Raises UsageError if it is unknown.
+
+    Our contexts are not searched: which of them apply does not depend on the words of the question alone.
+    """
     if not request.plan:
-        return Plan(make_plan(request, available))
+        return Plan(tuple(section for section in make_plan(request, available) if section.kind is not Kind.CONTEXT))
     if request.plan not in PLANS:
         raise UsageError(f"unknown plan {request.plan!r}: choose from {', '.join(PLANS)}")
     return PLANS[request.plan](request)
@@ -172,8 +184,10 @@ def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[
     of_kind = {kind: request.weights.get(kind, DEFAULT_WEIGHTS[kind]) for kind in kinds}
     if request.change is not None and Kind.CODE in of_kind:
         of_kind[Kind.CODE] *= weights.CHANGE_CODE_FACTOR
-    if Kind.COMMIT in of_kind and len(request.query.split()) <= HISTORY_WORDS:
-        of_kind[Kind.COMMIT] *= weights.HISTORY_FACTOR if _ASKS_OF_HISTORY.search(request.query) else 1.0
+    if len(request.query.split()) <= HISTORY_WORDS and _ASKS_OF_HISTORY.search(request.query):
+        for kind, factor in ((Kind.COMMIT, weights.HISTORY_FACTOR), (Kind.DOC, weights.NOTES_FACTOR)):
+            if kind in of_kind:
+                of_kind[kind] *= factor
     return tuple(PlannedSection(kind, weight, request.limit) for kind, weight in of_kind.items() if weight > 0)
 
 
@@ -243,21 +257,26 @@ def brief_plan(request: AssembleRequest) -> Plan:
 
 
 def failure_plan(request: AssembleRequest) -> Plan:
-    """Return falsified attempts and remembered errors for the names in a failure, and code for its full text."""
+    """Return failed attempts, repairs and remembered errors for the names in a failure, and code for its full text."""
     query = analyse(request.query)
     if _reports_success(query):
         return Plan((), FAILURE_TITLE, unique=True)
     question = question_of_failure(query)
     falsified, errors = Filters(outcome=OutcomeStatus.FALSIFIED), Filters(category=MemoryCategory.ERROR)
+    # Repairs in transcripts are of this kind: they tell what failed before it passed.
+    repaired = Filters(outcome=OutcomeStatus.CONFIRMED, domain=Domain.DEBUGGING, strategy=Strategy.READ_THE_ERROR)
     limit, weight = request.limit, weights.FAILURE_SECTIONS
     attempts = PlannedSection(
         Kind.EXPERIENCE, weight["attempts"], limit, ATTEMPTS, falsified, question=question, side=Axis.FULL
+    )
+    repairs = PlannedSection(
+        Kind.EXPERIENCE, weight["attempts"], limit, ATTEMPTS, repaired, question=question, side=Axis.FULL
     )
     memories = PlannedSection(Kind.MEMORY, weight["memories"], limit, ATTEMPTS, errors, question=question)
     # The first line of a question counts most, but the first line of a log is not telling.
     text = "\n".join((*reported_errors(query)[:1], request.query))
     places = PlannedSection(Kind.CODE, weight["places"], limit, PLACES, question=text)
-    return Plan((attempts, memories, places), FAILURE_TITLE, unique=True)
+    return Plan((attempts, repairs, memories, places), FAILURE_TITLE, unique=True)
 
 
 def _reports_success(query: Query) -> bool:

@@ -28,7 +28,7 @@ from satchel.search.filters import (
 )
 from satchel.search.query import subject_of
 from satchel.settings import Settings
-from satchel.types import CONTEXT_TYPES, DEFAULT_WEIGHTS, SEARCHED_TYPES, Format, Kind, Role, View, type_name
+from satchel.types import CONTEXT_TYPES, DEFAULT_WEIGHTS, Format, Kind, Role, View, type_name
 from satchel.vocabulary import (
     DAY_SECONDS,
     EDIT,
@@ -76,7 +76,7 @@ def parse_kinds(types: Iterable[str] | None) -> tuple[Kind, ...]:
     names = [type_name(name.strip()) for name in listed if name.strip()]
     for name in names:
         if name not in CONTEXT_TYPES:
-            raise InvalidContextTypeError(f"unknown context type {name!r}: choose from {', '.join(SEARCHED_TYPES)}")
+            raise InvalidContextTypeError(f"unknown context type {name!r}: choose from {', '.join(CONTEXT_TYPES)}")
     return tuple(kind for name, kind in CONTEXT_TYPES.items() if name in names)
 
 

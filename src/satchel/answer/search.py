@@ -152,10 +152,6 @@ class _Search(Protocol):
     def __call__(self, section: PlannedSection, led_to: Sequence[str] | None = None) -> SearchResult: ...
 
 
-NOT_SEARCHED = "contexts and instruction files answer a situation, not a question: use `satchel situation --task ...`"
-"""The reason why the type `contexts` is refused: which of them apply does not depend on the words of a question."""
-
-
 class Findings(NamedTuple):
     """The results of the search for a question. `embedder_failures` are those of turning it into a vector."""
 
@@ -277,12 +273,7 @@ class Searched:
 
 
 def search(request: AssembleRequest, bench: Workbench, *, with_impact: bool = True) -> Searched:
-    """Search all workspaces of a bench for all sections of the plan of a request; `with_impact` as in `search_plan`.
-
-    Raises UsageError for the type `contexts`.
-    """
-    if Kind.CONTEXT in request.kinds:
-        raise UsageError(NOT_SEARCHED, "types")
+    """Search all workspaces of a bench for all sections of the plan of a request; `with_impact` as in `search_plan`."""
     return Searched(tuple((one, search_plan(request, one, with_impact=with_impact)) for one in bench.every))
 
 

@@ -11,6 +11,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from satchel.answer import weights
+from satchel.answer.copies import listed
 from satchel.answer.lessons import lessons_context
 from satchel.answer.omissions import with_best_lines
 from satchel.answer.pipeline import assemble
@@ -23,7 +24,7 @@ from satchel.answer.request import (
     make_request,
     parse_kinds,
 )
-from satchel.answer.search import NOT_SEARCHED, Workbench, admitted, bearing_records, kind_search, with_guesses
+from satchel.answer.search import Workbench, admitted, bearing_records, kind_search, with_guesses
 from satchel.errors import UsageError
 from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.service import ReceiptService, handles_of, with_account
@@ -40,6 +41,7 @@ from satchel.vocabulary import Moment, checked_text, workspace_names
 
 if TYPE_CHECKING:
     from satchel.answer.pattern import Matches
+    from satchel.answer.situation import MakeGuides
     from satchel.answer.user_models import UserModels
     from satchel.receipts.session import Account
     from satchel.sources.change import Change
@@ -72,10 +74,10 @@ def check_question(question: object, *, has_pins: bool = False) -> None:
 
 
 class AnswerService:
-    """Answers of one opened root; `receipts` keeps their handles and sessions."""
+    """Answers of one opened root; `receipts` keeps their handles and sessions, `guides` makes its contexts."""
 
-    def __init__(self, root: OpenRoot, receipts: ReceiptService) -> None:
-        self._root, self._receipts = root, receipts
+    def __init__(self, root: OpenRoot, receipts: ReceiptService, guides: MakeGuides) -> None:
+        self._root, self._receipts, self._guides = root, receipts, guides
 
     def search(
         self,
@@ -104,15 +106,14 @@ class AnswerService:
         """
         check_question(question)
         kinds, conditions, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
-        if Kind.CONTEXT in kinds:
-            raise UsageError(NOT_SEARCHED, "types")
         check_limit(limit)
         guesses, floor = check_names(names), check_score(min_score)
         query = analyse(sanitize.text(question, self._root.settings.redact_allow))
+        moment = check_now(now)
         options = {
             "candidates": max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD),
             "filters": conditions,
-            "now": check_now(now),
+            "now": moment,
             "silent": quiet,
         }
 
@@ -120,11 +121,17 @@ class AnswerService:
             with root.memory_snapshot() as memory:
                 bench = Workbench(store, root.lines, root.key, memory=memory, embedder=root.embedder)
                 available = bench.kinds()
-                searched = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+                named = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+                searched = [kind for kind in named if kind is not Kind.CONTEXT]
                 ask = kind_search(bench, with_guesses(query, guesses, bench), **options)
-                best = admitted(balanced({kind: ask(kind) for kind in searched}), limit, floor)
-                safe = [sanitize.hit(hit, root.settings.redact_allow) for hit in best]
-                return with_best_lines(safe, store, root.lines, frozenset(term.term for term in query.terms))
+                results = balanced({kind: ask(kind) for kind in searched})
+                terms = frozenset(term.term for term in query.terms)
+
+                def best(most: int) -> list[Hit]:
+                    safe = [sanitize.hit(hit, root.settings.redact_allow) for hit in admitted(results, most, floor)]
+                    return with_best_lines(safe, store, root.lines, terms)
+
+                return listed(best, limit, root.lines)
 
         def hits(root: OpenRoot) -> list[Hit]:
             if refresh:
@@ -132,11 +139,20 @@ class AnswerService:
             hits = root.read(partial(found, root))
             return root.read(partial(found, root)) if refresh and not hits and root.catch_up() else hits
 
+        guides = self._guide_hits(question, moment, limit) if Kind.CONTEXT in kinds else []
         if not workspace:
-            return strong_first(hits(self._root))
+            return [*strong_first(hits(self._root)), *guides]
         roots = self._root.siblings(workspace_names(workspace)) or {"": self._root}
         every = [in_workspace(hit, f"{name}/" if name else "") for name, root in roots.items() for hit in hits(root)]
-        return strong_first(best_each({hit.chunk.id: hit for hit in every}.values(), limit))
+        return [*strong_first(best_each({hit.chunk.id: hit for hit in every}.values(), limit)), *guides]
+
+    def _guide_hits(self, task: str, now: float, limit: int) -> list[Hit]:
+        """Return the contexts and instruction files of this root that apply to a task, the strongest first."""
+        from satchel.answer.situation import guide_hit
+
+        guides, _ = self._guides(sanitize.text(task, self._root.settings.redact_allow), now)
+        ordered = sorted(guides, key=lambda guide: (not guide.must, -guide.priority))
+        return [guide_hit(guide, place) for place, guide in enumerate(ordered[:limit])]
 
     def left_out_matches(self, pattern: str) -> list[str]:
         """Return notes on a pattern without a match: a file that is left out and has one, and what was not searched."""
@@ -248,7 +264,7 @@ class AnswerService:
                 bench = bench_of(states, notes, account)
                 if self._root.settings.rerank_endpoint:
                     bench = bench._replace(models=self._models)
-                context = assemble(request, bench)
+                context = assemble(request, bench, self._guides)
         return replace(context, meta={**context.meta, "settings": settings_mark(self._root.settings)})
 
     def about_change(

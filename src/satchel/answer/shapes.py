@@ -19,7 +19,6 @@ from satchel.store.records import Document
 from satchel.types import (
     CONTEXT_TYPES,
     ENTITY_TYPES,
-    SEARCHED_TYPES,
     Chunk,
     Context,
     ContextItem,
@@ -97,7 +96,7 @@ def query_options(
     names = [*map(type_name, [include_types] if isinstance(include_types, str) else include_types)]
     for name in names:
         if name not in CONTEXT_TYPES and name not in ENTITY_TYPES:
-            raise UsageError(f"unknown type {name!r}: choose from {', '.join((*SEARCHED_TYPES, *ENTITY_TYPES))}")
+            raise UsageError(f"unknown type {name!r}: choose from {', '.join((*CONTEXT_TYPES, *ENTITY_TYPES))}")
     return {
         "context_lines": 3,  # lines before and after each entity, from the specification
         **options,

@@ -52,6 +52,9 @@ CHARACTERS_PER_TOKEN = 3.5
 
 MakeEntries = Callable[[], Sequence[GuideEntry]]
 
+MakeGuides = Callable[[str, float], tuple[Sequence["Guide"], Sequence[Failure]]]
+"""Returns the guides that apply to a task at a time (seconds since the epoch), and what went wrong with them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Guide:
@@ -85,6 +88,11 @@ class Shortener:
             key=lambda place: (-(entries[place].value or 0.0), place),
         )
 
+    @cached_property
+    def _matching(self) -> list[int]:
+        """The places of the entries that fit the situation, the best first."""
+        return [place for place in self._order if 0.0 < (self._entries[place].value or 0.0) < math.inf]
+
     def text(self, room: float) -> str:
         """Return as many entries as fit, in their order, and how many are left out; empty if none fits."""
         text = self._text(room)
@@ -92,12 +100,14 @@ class Shortener:
         more = self._text(room * room / used) if text and used < room else ""  # entries cost less together than alone
         return more if more and self._count(more) <= room else text
 
-    def _text(self, room: float) -> str:
+    def _text(self, room: float, *, with_lead: bool = True) -> str:
         left, most = room - NOTE_TOKENS, max(room - NOTE_TOKENS, 0) * LEAD_SHARE
         shown: dict[int, str] = {}
         count = 0
         for place in self._order:
             entry, text, cost = self._entries[place], self._entries[place].text, self._costs[place]
+            if entry.value == math.inf and not with_lead:
+                continue
             if entry.value == math.inf and cost > most:
                 text = f"{text[: int(most * CHARACTERS_PER_TOKEN)].rstrip()}…"
                 cost = self._count(text) + 1
@@ -106,6 +116,9 @@ class Shortener:
             if cost <= left and len(text) > 1:
                 shown |= {place: text} | {head: self._entries[head].text for head in heads}
                 count, left = count + 1, left - cost
+        if with_lead and self._matching and self._matching[0] not in shown:
+            # What fits the situation says more than an introduction.
+            return self._text(room, with_lead=False)
         rest = len(self._order) - count
         note = [f"({rest} of {len(self._order)} entries left out)"] if rest else []
         return "\n".join([*(shown[place] for place in sorted(shown)), *note]) if count else ""
@@ -113,10 +126,9 @@ class Shortener:
     @cached_property
     def line(self) -> str:
         """The entry that fits the situation best below its nearest heading, empty if no entry fits it."""
-        matching = [place for place in self._order if 0.0 < (self._entries[place].value or 0.0) < math.inf]
-        if not matching:
+        if not self._matching:
             return ""
-        best = self._entries[matching[0]]
+        best = self._entries[self._matching[0]]
         # A rule may say the opposite of what its heading ("Do NOT") makes of it.
         return "\n".join([*(self._entries[head].text for head in best.heads[-1:]), best.text])
 
@@ -148,12 +160,8 @@ def situation_context(
         injected = [rest for candidate in injected if (rest := account.new_part(candidate)) is not None]
         pinned = [new for pin in pinned if (new := account.sift_pin(pin)) is not None]
     sections = with_pins(_with_records(history, injected, request), pinned, request.weights, request.limit)
-    problems = [*bench.notes, *failures, *unread, *unpinned]
-    if len(guides) > MOST_GUIDES:
-        problems.append(Failure("contexts", f"{len(guides)} apply: the first {MOST_GUIDES} count", "use fewer"))
-    others = [candidate for section in sections for candidate in section.candidates]
-    need = sum(candidate.size + FRAMES[Format.MARKDOWN].item for candidate in others)
-    chosen = _guide_section(guides[:MOST_GUIDES], request, need, account)
+    chosen, uncounted = guide_section(guides, request, sections, account)
+    problems = [*bench.notes, *failures, *unread, *unpinned, *uncounted]
     references = account.references() if account is not None else ()
     sections = [chosen, *sections] if chosen.candidates else sections
     filling = Filling(request, bench, sections, tuple(problems), sent=references)
@@ -185,6 +193,33 @@ def _with_records(
         first = replace(candidate, pinned=True, value=section.level + 20.0 + place)
         by_kind[kind] = replace(section, candidates=(first, *others))
     return [by_kind[kind] for kind in CONTEXT_TYPES.values() if kind in by_kind]
+
+
+def guide_section(
+    guides: Sequence[Guide], request: AssembleRequest, others: Sequence[Section], account: Account | None
+) -> tuple[Section, list[Failure]]:
+    """Return the section of guides beside the other sections, and a note if there are too many guides."""
+    notes = []
+    if len(guides) > MOST_GUIDES:
+        notes.append(Failure("contexts", f"{len(guides)} apply: the first {MOST_GUIDES} count", "use fewer"))
+    candidates = [candidate for section in others for candidate in section.candidates]
+    need = sum(candidate.size + FRAMES[Format.MARKDOWN].item for candidate in candidates)
+    return _guide_section(guides[:MOST_GUIDES], request, need, account), notes
+
+
+def guide_hit(guide: Guide, place: int) -> Hit:
+    """Return a guide with its longest text as a hit. The score only says its place among the guides, from 0."""
+    chunk = Chunk(
+        id=guide.id,
+        kind=Kind.CONTEXT,
+        title=guide.title,
+        body=guide.texts[0],
+        fields=guide.fields,
+        created=guide.updated,
+        updated=guide.updated,
+        origin=guide.origin,
+    )
+    return Hit(chunk, 1.0, -float(place), signals=guide.signals)
 
 
 def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: float, account: Account | None) -> Section:
@@ -245,20 +280,10 @@ def _candidate(guide: Guide, place: int) -> Candidate:
     """Return a guide as a candidate: in full, shortened, and on one line for the last of several texts."""
     details = [Detail.FULL, *[Detail.SIGNATURE] * (len(guide.texts) - 2), Detail.LINE][: len(guide.texts)]
     steps = [Step(detail, text=text) for detail, text in zip(details, guide.texts, strict=True)]
-    chunk = Chunk(
-        id=guide.id,
-        kind=Kind.CONTEXT,
-        title=guide.title,
-        body="",
-        fields=guide.fields,
-        created=guide.updated,
-        updated=guide.updated,
-        origin=guide.origin,
-    )
+    hit = guide_hit(guide, place)
+    hit = hit._replace(chunk=replace(hit.chunk, body=""))
     # The value only orders what is shown, as the places already do: pins come before all search results.
-    value = -float(place)
-    hit = Hit(chunk, 1.0, value, signals=guide.signals)
-    return Candidate(hit, value, 0.0, 0, lambda: steps, pinned=True, trust=guide.trust, body=guide.texts[0])
+    return Candidate(hit, hit.score, 0.0, 0, lambda: steps, pinned=True, trust=guide.trust, body=guide.texts[0])
 
 
 def situation_request(request: AssembleRequest, kinds: Sequence[Kind], pins: Sequence[Any]) -> AssembleRequest:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from satchel import text as words
@@ -334,6 +334,11 @@ LONGEST_UNIT = 240
 ELLIPSIS = "…"
 """Marks omitted text in a passage."""
 
+KEPT_RUNS = 50_000
+"""Different runs of word characters that are kept for a question."""
+
+_NONE = frozenset[str]()
+
 _SENTENCE_END = pattern(r"(?<=[.!?;。！？])\s+|(?<=[。！？])")  # noqa: RUF001 - full-width marks end sentences too
 
 
@@ -360,18 +365,33 @@ def _sentences(line: str) -> list[str]:
     return pieces
 
 
+class _Telling(dict[str, frozenset[str]]):
+    """Run of word characters -> those of the terms of a question that it has; filled as runs are looked up."""
+
+    def __init__(self, terms: frozenset[str]) -> None:
+        super().__init__()
+        self._terms = terms
+
+    def __missing__(self, run: str) -> frozenset[str]:
+        is_word = run.isascii() and run.isidentifier()
+        found = words.terms_of(run) if is_word else [*chain.from_iterable(map(words.terms_of, words.words(run)))]
+        own = self[run] = _NONE if self._terms.isdisjoint(found) else self._terms.intersection(found)
+        return own
+
+
+_telling = lru_cache(maxsize=4)(_Telling)
+"""An answer looks at hundreds of texts, which have most of their words in common."""
+
+
 def matches(units: Sequence[str], terms: AbstractSet[str]) -> list[int]:
     """Return how many different words of the question each unit contains; `terms` are stemmed terms."""
-    # Distinct runs first: they have the same words as the text, and most texts repeat theirs.
-    written = set(words.words("\n".join(set(words.runs("\n".join(units)))))) if terms else ()
-    telling = {word: terms & {*own} for word in written if not terms.isdisjoint(own := words.terms_of(word))}
-
-    def count(unit: str) -> int:
-        if not any(word in unit for word in telling):
-            return 0
-        return len(frozenset().union(*[telling[word] for word in words.words(unit) if word in telling]))
-
-    return [count(unit) for unit in units] if telling else [0] * len(units)
+    if not terms:
+        return [0] * len(units)
+    telling = _telling(frozenset(terms))
+    if len(telling) > KEPT_RUNS:
+        telling.clear()
+    own = [{*filter(None, map(telling.__getitem__, words.runs(unit)))} for unit in units]
+    return [len(_NONE.union(*found)) if found else 0 for found in own]
 
 
 def best_run(gains: Sequence[int], costs: Sequence[float], room: float) -> tuple[int, int] | None:

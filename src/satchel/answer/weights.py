@@ -73,8 +73,12 @@ REASON_SHARE: Annotated[float, Between(0.3, 1)] = 2 / 3
 
 HISTORY_FACTOR: Annotated[float, Between(1, 40)] = 8.0
 """Factor on the weight of commits in questions about why or when something was changed, which a commit message answers:
-25 of 26 such questions show the commit, without it 23, and 108 of 110 files of code
+25 of 26 such questions show the commit, without it 23, and 102 of 104 files of code
 (benchmarks/results/why_changed.json). With 12 or 20 the code loses a third of its room."""
+
+NOTES_FACTOR: Annotated[float, Between(1, 40)] = 4.0
+"""Factor on the weight of documents in the same questions: release notes say what was removed, and why. Of eleven
+questions that such a note answers nine show it, without the factor seven (benchmarks/results/why_changed.json)."""
 
 CHANGE_CODE_FACTOR: Annotated[float, Between(1, 12)] = 3.0
 """Factor on the weight of code in questions about a change, which look for callers and tests. With an even share
@@ -89,6 +93,14 @@ RECIPE_FACTOR: Annotated[float, Between(1, 16)] = 4.0
 BARE_DROP: Annotated[float, Between(0, 4)] = 1.2
 """Subtracted from the value (log scale) of lines outside of functions where other places are named anyway: the place
 and its best line say nearly as much."""
+
+ASIDE_DROP: Annotated[float, Between(0, 4)] = 0.6
+"""The same for functions of at most `FEW_LINES` lines (getters, one-line overloads, `clear`) and tests inside a file,
+unless the question names them: they repeat its nouns. In 221 issues and questions the first twelve definitions have
+.717 and .632 of the answers then, without it .711 and .623."""
+
+FEW_LINES: Annotated[int, Between(1, 20)] = 4
+"""Lines of a function that only tells, sets or passes on a value."""
 
 RECORD_SPREAD: Annotated[float, Between(0.5, 12)] = 3.0
 """Factor on the score of a record (log scale), because scores of records lie close together: a record with half the
@@ -133,11 +145,31 @@ VALUE_RANGE_DOUBLED: Annotated[float, Between(0, 3)] = 0.5
 """Added to the range for each doubling of the budget above the usual one."""
 
 FIND_RANGE: Annotated[float, Between(0.3, 10)] = 1.3
-"""The range where only the sure places are shown, and the others are named."""
+"""A definition worth less than the best one by at most this (log scale) may be the answer as well: it is shown whole,
+if the answer is sure (`RIVALS`)."""
+
+GLIMPSE_RANGE: Annotated[float, Between(0.3, 10)] = 1.8
+"""The range for a reader with tools whose answer is sure: beyond `FIND_RANGE` the best lines are shown, and what is
+worth less is named. Where it is not sure, `VALUE_RANGE` counts."""
 
 FIND_TOKENS: Annotated[int, Between(300, 8_000)] = 1_600
 """Most tokens of an answer that names places, too, for the usual budget. Without it more is shown of each file, and the
 places come later: of 62 issues .488 of the ranges are reached within 1,000 tokens, with it .547."""
+
+RIVALS: Annotated[int, Between(1, 40)] = 5
+"""Most definitions within that range, the best one included, of an answer that is sure. Of 111 issues and questions the
+best definition has a line of the answer in .6 to .9 where they are at most three, in .5 with four or five, and in .15
+where they are more than eleven. No other signal (strength, distance to the second, names) tells as much."""
+
+GLIMPSE_LINES: Annotated[int, Between(4, 60)] = 14
+"""Lines of a definition that are shown below its declaration where the answer is not sure."""
+
+REST_DROP: Annotated[float, Between(0, 4)] = 0.5
+"""Value (log scale) that the rest of such a definition loses: it comes after the lines of others."""
+
+UNSURE_TOKENS: Annotated[int, Between(300, 8_000)] = 2_400
+"""The same where the answer is not sure: of 122 issues and questions .565 and .540 of the lines are shown then, and
+.584 and .571 with the whole budget, for two thirds more tokens."""
 
 CLEARLY_LESS: Annotated[float, Between(0, 5)] = 1.0
 """Difference in value (log scale, a factor of 2.7): after a candidate was left out for lack of room, others that are
@@ -175,8 +207,12 @@ LEAST_CUT: Annotated[int, Between(4, 400)] = 60
 LEAST_NAMED: Annotated[int, Between(200, 4_000)] = 1_000
 """Smallest budget (tokens) whose footer names the best omission, and that has room for places to look at next."""
 
-PLACES: Annotated[int, Between(0, 40)] = 5
-"""Places that an answer names beside what it shows, for a reader with tools."""
+PLACES: Annotated[int, Between(0, 40)] = 8
+"""Most places that an answer names beside what it shows, for a reader with tools. Of 221 issues and questions one row
+in nine of the first five leads to a line of the answer, one in 25 of the next five, and one in 30 of later ones."""
+
+HOP_PLACES: Annotated[int, Between(0, 20)] = 4
+"""Most of these that are one hop away, before the matches: one in 18 leads to a line of the answer."""
 
 PLACES_SHARE: Annotated[float, Between(0, 0.9)] = 0.5
 """Share of the tokens of an answer that is kept for places."""

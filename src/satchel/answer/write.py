@@ -13,7 +13,7 @@ from satchel.answer.companions import rest_of_best
 from satchel.answer.fill_policy import FILL, FillPolicy
 from satchel.answer.inputs import ITEM_SHARE
 from satchel.answer.items import build_items, linked, shortened
-from satchel.answer.omissions import left_out, listed, omission_of, omissions, places
+from satchel.answer.omissions import PlaceList, left_out, listed, omission_of, omissions, places
 from satchel.answer.packing import BUDGET, FRAMES, LIMIT, REFILLS, SMALLEST_PIECE, VALUE, Inputs, Packing
 from satchel.answer.plans import Plan
 from satchel.answer.render import RenderRequest, Stop, render, render_with_usage
@@ -35,7 +35,6 @@ from satchel.types import (
     Failure,
     Format,
     Kind,
-    Omission,
     ShownBefore,
     Trust,
     Usage,
@@ -43,9 +42,6 @@ from satchel.types import (
 
 if TYPE_CHECKING:
     from satchel.answer.hops import Hop
-
-LISTED_FILES = 10
-"""Files whose places are listed after those with a row."""
 
 RELATED_SHARE = 0.1
 """Share of the budget reserved for the names of neighbours, where they are asked for."""
@@ -102,8 +98,7 @@ class Fitted(NamedTuple):
 
     `stopped` says why nothing more is shown: "places" (the best of the rest are named), "budget", "weak", "value",
     "limit", or empty where nothing more was found. Where nothing fits, `needed` is a budget (tokens) that shows an
-    item, close to the least one; 0 if that is unknown. The text names so many lines of `places`, and in them the
-    handles of `handled`.
+    item, close to the least one; 0 if that is unknown. The text names these `places`.
     """
 
     packing: Packing
@@ -112,8 +107,7 @@ class Fitted(NamedTuple):
     items: tuple[ContextItem, ...] = ()
     stopped: str = ""
     needed: int = 0
-    places: int = 0
-    handled: tuple[Omission, ...] = ()
+    places: PlaceList = PlaceList()
 
 
 Look = Callable[[Packing], Sequence["Hop"]]
@@ -156,6 +150,7 @@ class Filling(NamedTuple):
             FRAMES[request.format],
             value_range=policy.value_range,
             record_range=max(policy.value_range, weights.VALUE_RANGE),
+            prose_range=policy.prose_range,
             most_items=policy.most_items,
             shares=policy.shares,
             chunk_share=ITEM_SHARE if policy.shares else 1.0,
@@ -163,6 +158,7 @@ class Filling(NamedTuple):
             shows_lines=request.show_code,
             is_strict=policy.is_strict,
             line_tokens=NUMBER_TOKENS if request.places else 0,
+            unsure=policy.unsure,
             least_cut=2 * SMALLEST_PIECE if request.fill else None,
         )
 
@@ -207,13 +203,13 @@ def _filled(filling: Filling) -> Fitted:
         limit = filling.policy.limit or request.max_tokens
         is_small = request.max_tokens < weights.LEAST_NAMED
         noted = 0 if is_small else NOTE_TOKENS + int(request.max_tokens * weights.LIST_SHARE)
-        noted += int(limit * (weights.FEW_PLACES_SHARE if is_small else weights.PLACES_SHARE)) if request.places else 0
+        noted += _room_of_places(filling, limit)
         room = limit - tokens.count(render(frame, (), format=request.format)) - noted
         reserved = int(request.max_tokens * RELATED_SHARE) if filling.relate is not None else 0
         packing = Packing(filling.inputs, room - reserved).fit()
         page = _Page(filling, frame)
         fitted = page.within(packing, room - reserved, limit - reserved)
-        if request.places and fitted.items and not is_small and not filling.policy.is_cut:
+        if request.places and fitted.items and not (is_small or filling.policy.is_cut or filling.policy.unsure):
             fitted = page.with_best_whole(packing, fitted)
         if filling.relate is not None and fitted.items:
             fitted = page.most_related(packing, filling.relate(fitted.items, packing))
@@ -221,6 +217,16 @@ def _filled(filling: Filling) -> Fitted:
             return fitted
     text, used = _without_items(alone, filling.sent, tokens, request.max_tokens, request.format)
     return Fitted(packing, text, used, (), packing.why_stopped)
+
+
+def _room_of_places(filling: Filling, limit: int) -> int:
+    """Return the tokens that are kept for places, of a weak answer a share however many there are."""
+    request = filling.request
+    if not request.places:
+        return 0
+    share = weights.FEW_PLACES_SHARE if request.max_tokens < weights.LEAST_NAMED else weights.PLACES_SHARE
+    room = int(limit * share)
+    return room if filling.policy.is_cut else min(room, request.places * PLACE_TOKENS)
 
 
 class _Page:
@@ -241,7 +247,9 @@ class _Page:
         for _ in range(REFILLS):
             left = limit - fitted.used
             if self._filling.request.places and not self._filling.request.fill:
-                left = min(left, room - packing.used)
+                # What is kept for places is free where there are fewer.
+                spare = _room_of_places(self._filling, limit) - len(fitted.places.rows) * PLACE_TOKENS
+                left = min(left, room - packing.used + (0 if self._filling.policy.is_cut else max(spare, 0)))
             if not packing.is_full or left < SMALLEST_PIECE or not packing.refill(left):
                 break
             fitted = self.write(packing)
@@ -311,19 +319,20 @@ class _Page:
             stopped = WEAK
         shown = summarised(self._frame, items, packing) if request.show_meta else self._frame
         hops = self._next(packing)
-        rows = request.places and request.places + len(hops)
-        most = rows and rows + LISTED_FILES if most_places is None else most_places
-        listing, handled = places(packing, filling.terms, rows, most, hops) if most else ((), ())
-        stopped = PLACES if listing and stopped != WEAK else stopped
-        shown = shown._replace(related=related, places=listing)
+        most = request.places if most_places is None else most_places
+        named = places(packing, filling.terms, most, hops) if most else PlaceList()
+        stopped = PLACES if named.rows and stopped != WEAK else stopped
+        shown = shown._replace(related=related, places=named.lines)
         if request.max_tokens >= 300:  # smallest budget (tokens) whose footer states the tokens used
             omitted = list(listed(packing)) if request.max_tokens >= weights.LEAST_NAMED else []
             count = 0 if request.places else OMISSIONS_SHOWN
-            named = tuple(omission_of(packing, *row, 0) for row in omitted[:count])
-            stop, more = STOPS.get(stopped, Stop.COMPLETE), len(omitted) - len(named)
-            shown = shown._replace(limit=request.max_tokens, stopped=stop, overflow=named, overflow_more=more)
+            first = tuple(omission_of(packing, *row, 0) for row in omitted[:count])
+            stop, more = str(STOPS.get(stopped, Stop.COMPLETE)), len(omitted) - len(first)
+            if stopped == PLACES and packing.is_full and 0 < policy.limit < request.max_tokens:
+                stop = f"{stop} (at most {policy.limit:,} tokens, --fill shows more)"
+            shown = shown._replace(limit=request.max_tokens, stopped=stop, overflow=first, overflow_more=more)
         text, used = render_with_usage(shown, items, request.format, filling.tokens.count)
-        return Fitted(packing, text, used, tuple(items), stopped, places=len(listing), handled=handled)
+        return Fitted(packing, text, used, tuple(items), stopped, places=named)
 
     def _next(self, packing: Packing) -> Sequence[Hop]:
         """Return the places to look at next, found once for the same items."""
@@ -339,8 +348,8 @@ class _Page:
 
     def _cut(self, packing: Packing, fitted: Fitted, limit: int) -> Fitted:
         while (over := fitted.used - limit) > 0:
-            fewer = max(fitted.places - over // PLACE_TOKENS - 1, 0)
-            if not fitted.places and not packing.take_back(over):
+            fewer = max(len(fitted.places.rows) - over // PLACE_TOKENS - 1, 0)
+            if not fitted.places.rows and not packing.take_back(over):
                 break
             fitted = self.write(packing, most_places=fewer)
         return fitted
@@ -405,18 +414,19 @@ def context_of(filling: Filling, fitted: Fitted, meta: Mapping[str, Any]) -> Con
     tokens = filling.tokens
     redacted = marks(fitted.text)
     needed = {"needed_tokens": fitted.needed} if fitted.needed else {}
-    overflow = omissions(fitted.packing, fitted.used, request.max_tokens, is_weak=fitted.stopped == WEAK)
-    listed_handles = {one.handle for one in overflow}
+    named = {"places": [one.data for one in fitted.places.rows]} if filling.request.places else {}
+    limit = filling.policy.limit or request.max_tokens
+    overflow = omissions(fitted.packing, fitted.used, request.max_tokens, limit, is_weak=fitted.stopped == WEAK)
     return Context(
         query=sanitize.text(request.query),
         text=fitted.text,
         format=request.format,
         items=linked(fitted.items),
         usage=Usage(request.max_tokens, fitted.used, tokens.name, tokens.exact, fitted.stopped),
-        overflow=(*overflow, *(one for one in fitted.handled if one.handle not in listed_handles)),
+        overflow=overflow,
         sources_used=dict(Counter(Kind(item.source).plural for item in fitted.items)),
         failures=sanitize.failures(filling.failures),
-        meta={**meta, **({"redacted": redacted} if redacted else {}), **needed},
+        meta={**meta, **({"redacted": redacted} if redacted else {}), **needed, **named},
         shown_before=tuple(filling.sent),
     )
 

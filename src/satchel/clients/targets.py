@@ -7,19 +7,16 @@ start satchel without any, and treat the usage error as a refusal of the prompt.
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from satchel.errors import UsageError
+from satchel.system.installed import source
 from satchel.types import Data, Json
 
 PROGRAM = "satchel"
@@ -159,12 +156,11 @@ def _origin() -> str:
     uv makes an environment for one run, which is gone later. The bare name of the package is never written: under that
     name a registry may have the package of somebody else.
     """
-    record = distribution(PROGRAM).read_text("direct_url.json")
-    if record is None:
+    origin = source()
+    if not origin:
         raise UsageError("satchel runs in an environment that uvx removes, and where it came from is not recorded: "
                          "give --command, or install it with `uv tool install`")  # fmt: skip
-    url = str(json.loads(record)["url"])
-    return url2pathname(urlsplit(url).path) if url.startswith("file:") else url
+    return origin
 
 
 def _missing_program(words: Sequence[str], environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:

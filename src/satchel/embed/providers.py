@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from satchel.embed import Vectors
 
+ADDED = "install satchel with its extra `{}`, `satchel doctor` says how"
+"""What to do about a missing extra, in an answer, which shows no path of this machine."""
+
 BATCH = 64
 """Texts of one request: far below every known limit, with few round trips."""
 
@@ -135,7 +138,7 @@ class Endpoint:
             try:
                 import httpx
             except ImportError as error:
-                raise MissingExtraError("an endpoint needs httpx: pip install '.[embed]' in a checkout") from error
+                raise MissingExtraError(f"an endpoint needs httpx: {ADDED.format('embed')}") from error
             # Redirects could lead the key elsewhere.
             self._client = httpx.Client(timeout=self._options.timeout_seconds, follow_redirects=False)
         return self._client
@@ -209,7 +212,7 @@ def choose(settings: Settings, cache: Path, environ: Mapping[str, str]) -> Choic
 
 def _local(weights: str, cache: Path) -> Choice:
     """Return the model that runs here: that of the folder `weights`, else MiniLM where it is installed or built."""
-    from satchel.embed.minilm import INSTALL, RUNTIME, MiniLM, missing_parts  # here, because not every user has it
+    from satchel.embed.minilm import HOW, RUNTIME, MiniLM, missing_parts  # here, because not every user has it
 
     missing = missing_parts(cache, weights)
     if weights:
@@ -228,7 +231,7 @@ def _local(weights: str, cache: Path) -> Choice:
     message = "the embedding model is not installed"
     if weights and RUNTIME not in missing:
         message = f"embed.weights is {weights}, which has neither an ONNX model nor model.safetensors"
-    return Choice(None, Failure("vectors", message, INSTALL))
+    return Choice(None, Failure("vectors", message, HOW))
 
 
 def _endpoint(settings: Settings, environ: Mapping[str, str]) -> Embedder:
@@ -312,7 +315,7 @@ class _Model:
         try:
             import httpx
         except ImportError as error:
-            raise MissingExtraError("a language model needs httpx: pip install '.[llm]' in a checkout") from error
+            raise MissingExtraError(f"a language model needs httpx: {ADDED.format('llm')}") from error
         options = self.options
         if time.monotonic() < self._paused_until:
             raise JudgeError(f"{options.url} could not be reached: it is asked again after {PAUSE_SECONDS:g} s")

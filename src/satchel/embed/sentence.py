@@ -305,8 +305,8 @@ def _other_tokenizer(path: Path, kind: str, most: int) -> Tokenizer:
     try:
         from tokenizers import Tokenizer as Published
     except ImportError as error:
-        needed = f"{path} is a tokenizer of the kind {kind}, which needs the package tokenizers"
-        raise MissingExtraError(f"{needed}: pip install tokenizers") from error
+        needed = f"{path} is a tokenizer of the kind {kind}"
+        raise MissingExtraError(f"{needed}, which needs the package tokenizers beside satchel") from error
     published = Published.from_file(str(path))
     published.no_padding()
     published.enable_truncation(most)

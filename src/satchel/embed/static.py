@@ -15,8 +15,9 @@ import re
 import threading
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,11 +38,14 @@ MAX_WORDS = 256
 CELL_BYTES = 16
 """Bytes of an entry in the list of words, padded with blanks, without the end of the line."""
 
-KEPT_WORDS = 50_000
-"""Words whose entries are kept in memory: more than a large repository has."""
+KEPT_RUNS = 50_000
+"""Runs of letters whose entries are kept in memory: more than a large repository has."""
 
-MANY_WORDS = 100
-"""Words that are cut into pieces at once, from which on a dictionary of all entries takes less time than a search."""
+MANY_WORDS = 300
+"""New words at once, from which on a dictionary of all entries takes less time than a search for each."""
+
+LONGEST_WORD = 40
+"""Letters of a word that are cut into pieces; what is longer is no word."""
 
 PIECE_MARK = "##"
 """Begins an entry that is not the beginning of a word."""
@@ -52,59 +56,76 @@ TABLE_FILE, WORDS_FILE, DIGEST_FILE = (
 """The rows, the entries in ascending order, and the SHA-256 of both files one after the other."""
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_BLANKED = bytes(code if chr(code).isascii() and chr(code).isalnum() else 32 for code in range(256))
 _MARKS = re.compile("[\u0300-\u036f]+")
 _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "Æ": "Ae", "œ": "oe", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d"})
 
 
-def words(text: str) -> list[str]:
-    """Return the words of a text: `parseHTTPHeader2` has four. Latin letters lose accents, others are left out."""
+def runs(text: str) -> list[str]:
+    """Return the runs of letters and digits of a text. Latin letters lose accents, others are left out."""
     if not text.isascii():
         text = _MARKS.sub("", unicodedata.normalize("NFD", text.translate(_LETTERS)))
-    return _WORD.findall(text)
+    return text.encode("ascii", "replace").translate(_BLANKED).decode("ascii").split()  # bytes are translated fast
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text: `parseHTTPHeader2` has four."""
+    return [*chain.from_iterable(map(_WORD.findall, runs(text)))]
 
 
 class Entries:
     """The entries of the table, by their place in ascending order.
 
-    They are searched in the mapped file: a question has a dozen words, and a dictionary of all takes 5 ms to build.
+    They are searched in the mapped file: a question has a dozen words, and a dictionary of all takes 5 ms to build. An
+    index has thousands.
     """
 
     def __init__(self, cells: npt.NDArray[np.bytes_]) -> None:
         self._cells = cells
-        self._places: dict[bytes, int] | None = None
-        self._known: dict[str, tuple[int, ...]] = {}
+        self._places: dict[str, int] | None = None
+        self._known: dict[str, tuple[tuple[int, ...], ...]] = {}
+        """Run -> the entries of each of its words."""
 
-    def numbers(self, texts: Sequence[Sequence[str]]) -> list[list[int]]:
-        """Return the entries of the words of each text."""
+    def numbers(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the entries of the first `MAX_WORDS` words of each text."""
+        split = [*map(runs, texts)]
         known = self._known
-        if new := {*chain.from_iterable(texts)}.difference(known):
-            if len(known) > KEPT_WORDS:
+        if new := {*chain.from_iterable(split)}.difference(known):
+            if len(known) > KEPT_RUNS:
                 known = self._known = {}
-                new = {*chain.from_iterable(texts)}
-            known.update(self._found([*new]))
-        return [[*chain.from_iterable(map(known.__getitem__, text))] for text in texts]
+                new = {*chain.from_iterable(split)}
+            pieces = {run: _WORD.findall(run) for run in new}
+            found = self._found({*chain.from_iterable(pieces.values())})
+            known.update({run: tuple([found[word] for word in own]) for run, own in pieces.items()})
+        every = (chain.from_iterable(map(known.__getitem__, own)) for own in split)
+        return [[*chain.from_iterable(islice(own, MAX_WORDS))] for own in every]
 
-    def _found(self, words: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """Return the entry of each word, else those of its pieces; whole words are looked up together."""
-        cells = np.array([_cell(word.lower()[: CELL_BYTES + 1]) for word in words], dtype=self._cells.dtype)
-        places = np.minimum(np.searchsorted(self._cells, cells), len(self._cells) - 1)
-        is_whole = (self._cells[places] == cells).tolist()
-        if is_whole.count(False) > MANY_WORDS and self._places is None:
-            every = self._cells.tolist()
+    def _found(self, words: Collection[str]) -> dict[str, tuple[int, ...]]:
+        """Return the entry of each word, else those of its pieces."""
+        if self._places is None and len(words) > MANY_WORDS:
+            every = self._cells.tobytes().decode("ascii").split()
             self._places = dict(zip(every, range(len(every)), strict=True))
-        rows = zip(words, places.tolist(), is_whole, strict=True)
-        return {word: (place,) if whole else self._pieces(word) for word, place, whole in rows}
+        lower = [word.lower() for word in words]
+        if self._places is not None:
+            whole = [*map(self._places.get, lower)]
+        else:
+            cells = np.array([_cell(word[: CELL_BYTES + 1]) for word in lower], dtype=self._cells.dtype)
+            places = np.minimum(np.searchsorted(self._cells, cells), len(self._cells) - 1)
+            is_whole = (self._cells[places] == cells).tolist()
+            whole = [place if is_entry else None for place, is_entry in zip(places.tolist(), is_whole, strict=True)]
+        found = zip(words, lower, whole, strict=True)
+        return {word: self._pieces(small) if place is None else (place,) for word, small, place in found}
 
     def _place(self, entry: str) -> int | None:
-        cell = _cell(entry)
         if self._places is not None:
-            return self._places.get(cell)
+            return self._places.get(entry)
+        cell = _cell(entry)
         place = bisect_left(self._cells, cell)
         return place if place < len(self._cells) and self._cells[place] == cell else None
 
     def _pieces(self, word: str) -> tuple[int, ...]:
-        """Return the entries of the longest pieces of a word from its start."""
-        word = word.lower()[:40]
+        """Return the entries of the longest pieces of a word in lower case, from its start."""
+        word = word[:LONGEST_WORD]
         pieces, start = [], 0
         while start < len(word):
             mark = PIECE_MARK if start else ""
@@ -134,7 +155,7 @@ class StaticTable:
         self._entries: Entries | None = None
         self._rows: npt.NDArray[np.uint8] | None = None
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The model with the beginning of the digest of its files."""
         return f"static-minilm@{DIGEST_FILE.read_text(encoding='ascii')[:12]}"
@@ -142,11 +163,12 @@ class StaticTable:
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one vector of length 1 per text; zeros for a text without a word of the table."""
         entries, rows = self._mapped()
-        found = entries.numbers([words(text)[:MAX_WORDS] for text in texts])
         vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
-        for place, numbers in enumerate(found):
-            packed = rows[numbers]
-            sums = np.concatenate([half.sum(axis=0, dtype=np.int32) for half in (packed & 15, packed >> 4)])
+        for place, numbers in enumerate(entries.numbers(texts)):
+            packed = rows.take(numbers, axis=0)
+            both = np.add.reduce(packed, axis=0, dtype=np.int32)
+            low = np.add.reduce(packed & 15, axis=0, dtype=np.int32)
+            sums = np.concatenate([low, (both - low) >> 4])
             sums -= (LARGEST + 1) * len(numbers)
             vectors[place] = sums / (math.sqrt(int(np.square(sums, dtype=np.int64).sum())) or 1.0)
         return vectors

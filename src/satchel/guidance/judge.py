@@ -1,11 +1,11 @@
 """Judges of conditions in plain words, such as "the change touches the database".
 
 `WordJudge` computes the share of the condition's words that are also in the situation. A term counts when the situation
-has the same stem, and slightly less when it has another word of the same topic (`migration` for `database`). Words
-such as `table` belong to a topic only beside another word of it. Above one threshold the condition is true; below
-another it is false if topics of both are known, because words that the judge has never seen decide nothing. Whatever is
-undecided is left to vectors where there are any. The thresholds were chosen on labelled pairs
-(benchmarks/results/judge.json).
+has the same stem, and slightly less when it has another word of the same topic (`migration` for `database`) or, for a
+word without a topic, one that is near in the table of words. Words such as `table` belong to a topic only beside
+another word of it. Above one threshold the condition is true. Below another it is false, if most of its words and a
+topic of the situation are known and no two words are near: words that the judge has never seen decide nothing. What is
+undecided is true if vectors are alike. The thresholds were chosen on labelled pairs (benchmarks/results/judge.json).
 
 `ModelJudge` asks a language model over any endpoint that speaks the OpenAI protocol (`POST .../chat/completions`). All
 conditions of a situation are sent in one request, at temperature 0, and every answer must be exactly true or false. The
@@ -25,6 +25,7 @@ from contextlib import suppress
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from satchel.embed.providers import ChatModel, ModelOptions, model_options
@@ -99,7 +100,7 @@ AnyJudge = Judge | Callable[[Sequence[str], Situation], Any]
 class WordJudge:
     """Compares the words of conditions and situation, and by an embedder what words leave undecided."""
 
-    id = "words@2"
+    id = "words@3"
 
     def __init__(self, embedder: Embedder | None = None) -> None:
         self._embedder = embedder
@@ -107,8 +108,8 @@ class WordJudge:
     def judge(self, conditions: Sequence[str], situation: Situation) -> Sequence[Opinion]:
         """Return one opinion for each condition, in their order. Raises EmbeddingError, never without an embedder."""
         text = _said(situation)
-        terms = _terms(text)
-        opinions = [self._opinion(condition[:LONGEST_CONDITION], terms) for condition in conditions]
+        terms, nearness = _terms(text), self._nearness(text)
+        opinions = [self._opinion(condition[:LONGEST_CONDITION], terms, nearness) for condition in conditions]
         open_ones = {
             place: condition[:LONGEST_CONDITION]
             for place, (condition, opinion) in enumerate(zip(conditions, opinions, strict=True))
@@ -117,15 +118,40 @@ class WordJudge:
         if self._embedder is not None and open_ones and text:
             vectors = self._embedder.embed_documents([text, *open_ones.values()])
             for place, cosine in zip(open_ones, vectors[1:] @ vectors[0], strict=True):
-                opinions[place] = _by_meaning(float(cosine), opinions[place], self._embedder.id)
+                is_said = any(_terms(word) & terms for word in _telling(open_ones[place]))
+                opinions[place] = _by_meaning(float(cosine), opinions[place], self._embedder, is_said=is_said)
         return opinions
 
-    def _opinion(self, condition: str, terms: frozenset[str]) -> Opinion:
-        share, matches = likeness(condition, terms)
+    def _nearness(self, text: str) -> Nearness:
+        """Return what measures how near the words of conditions are to those of a situation, by the table of words."""
+        if self._embedder is None:
+            return lambda _: {}
+        from satchel.embed.static import StaticTable  # here, because most calls judge no conditions
+
+        table = StaticTable()
+        said = table.embed_documents(_telling(text))
+
+        def nearness(condition: str) -> Mapping[str, float]:
+            telling = _telling(condition)
+            if not telling or not len(said):
+                return {}
+            cosines = table.embed_documents(telling) @ said.T
+            return dict(zip(telling, cosines.max(axis=1).tolist(), strict=True))
+
+        return nearness
+
+    def _opinion(self, condition: str, terms: frozenset[str], nearness: Nearness) -> Opinion:
+        near = nearness(condition)
+        share, matches = likeness(condition, terms, near)
+        near = {word: cosine for word, cosine in near.items() if word not in matches}
         reason = f"{share:.0%} of it is said" + (f": {', '.join(matches)}" if matches else "")
         verdict = Verdict.FALSE if share < weights.FAILS_BELOW else Verdict.UNDECIDED
         verdict = Verdict.TRUE if share >= weights.HOLDS_FROM else verdict
-        if verdict is Verdict.FALSE and not (_topics_of(terms) and _is_known(condition)):
+        if verdict is Verdict.FALSE and _tells_of_circumstances(condition):
+            verdict, reason = Verdict.UNDECIDED, f"{reason}, and the situation does not tell its circumstances"
+        elif verdict is Verdict.FALSE and (close := [word for word in near if near[word] >= weights.APART_BELOW]):
+            verdict, reason = Verdict.UNDECIDED, f"{reason}, but {', '.join(close)} is near to what is said"
+        elif verdict is Verdict.FALSE and not (_topics_of(terms) and _is_known(condition)):
             verdict, reason = (
                 Verdict.UNDECIDED,
                 f"{reason}, and its words or those of the situation are in no known topic",
@@ -142,15 +168,30 @@ def _said(situation: Situation) -> str:
     return "\n".join(filter(None, texts))
 
 
-def _by_meaning(cosine: float, opinion: Opinion, embedder: str) -> Opinion:
-    """Return the opinion of vectors on an undecided condition."""
-    is_decided = not weights.UNLIKE_BELOW <= cosine < weights.LIKE_FROM
-    verdict = (Verdict.TRUE if cosine >= weights.LIKE_FROM else Verdict.FALSE) if is_decided else Verdict.UNDECIDED
-    return Opinion(verdict, f"{opinion.reason}; its similarity is {cosine:.2f}", embedder, round(cosine, 3))
+def _by_meaning(cosine: float, opinion: Opinion, embedder: Embedder, *, is_said: bool) -> Opinion:
+    """Return the opinion of vectors on an undecided condition: true if it is like the situation, never false.
+
+    That a class of things and one case of it have nothing in common for a model says little. A word of the condition
+    that is said (`is_said`) makes both alike by itself for a table of words, also where it means something else.
+    """
+    like = weights.LIKE_FROM
+    if embedder.is_table:
+        like = weights.SAID_LIKE_FROM if is_said else weights.TABLE_LIKE_FROM
+    verdict = Verdict.TRUE if cosine >= like else Verdict.UNDECIDED
+    return Opinion(verdict, f"{opinion.reason}; its similarity is {cosine:.2f}", embedder.id, round(cosine, 3))
 
 
-def likeness(condition: str, situation_terms: frozenset[str]) -> tuple[float, list[str]]:
-    """Return the weighted share of a condition's words that match these terms, 0 to 1, and the matching words."""
+Nearness = Callable[[str], Mapping[str, float]]
+"""Returns the largest cosine of each telling word of a condition to a word of the situation; empty without a table."""
+
+
+def likeness(
+    condition: str, situation_terms: frozenset[str], near: Mapping[str, float] = MappingProxyType({})
+) -> tuple[float, list[str]]:
+    """Return the weighted share of a condition's words that match these terms, 0 to 1, and the matching words.
+
+    A word without a topic also matches if it is near to the situation.
+    """
     total = matching = 0.0
     matches: list[str] = []
     plain, ambiguous = _topics()
@@ -159,15 +200,18 @@ def likeness(condition: str, situation_terms: frozenset[str]) -> tuple[float, li
         if word in STOP_WORDS:
             continue
         terms = _terms(word)
-        weight = weights.FRAME_WORD if word in _frame() else 1.0
+        is_vague = terms.isdisjoint(plain) and not terms.isdisjoint(ambiguous)
+        weight = weights.FRAME_WORD if word in _frame() else weights.VAGUE_WORD if is_vague else 1.0
         total += weight
         if terms & situation_terms:
             matching += weight
         elif any(topic in topics for term in terms for topic in (*plain.get(term, ()), *ambiguous.get(term, ()))):
             matching += weight * weights.TOPIC_WORD
+        elif near.get(word, -1.0) >= weights.NEAR_FROM and terms.isdisjoint(plain):
+            matching += weight * weights.NEAR_WORD
         else:
             continue
-        if weight == 1.0:
+        if word not in _frame():
             matches.append(word)
     return (matching / total if total else 0.0), matches
 
@@ -178,10 +222,21 @@ def _topics_of(terms: Iterable[str]) -> set[int]:
 
 
 def _is_known(condition: str) -> bool:
-    """Return whether a word that distinguishes a condition from others belongs to a topic."""
+    """Return whether the words that distinguish a condition from others mostly belong to topics."""
     plain, ambiguous = _topics()
-    telling = (word for word in words(condition.casefold()) if word not in STOP_WORDS and word not in _frame())
-    return any(term in plain or term in ambiguous for term in _terms(" ".join(telling)))
+    telling = _telling(condition)
+    known = sum(any(term in plain or term in ambiguous for term in _terms(word)) for word in telling)
+    return known > 0 and known >= weights.KNOWN_SHARE * len(telling)
+
+
+def _telling(text: str) -> list[str]:
+    """Return the words that distinguish a condition or situation from others, each once."""
+    listed = dict.fromkeys(words(text.casefold()))
+    return [word for word in listed if word not in STOP_WORDS and word not in _frame() and not word.isdigit()]
+
+
+def _tells_of_circumstances(condition: str) -> bool:
+    return not _circumstances().isdisjoint(words(condition.casefold()))
 
 
 def _terms(text: str) -> frozenset[str]:
@@ -194,9 +249,14 @@ def _frame() -> frozenset[str]:
 
 
 @cache
+def _circumstances() -> frozenset[str]:
+    return frozenset(word_lists("topics.txt")["circumstance"])
+
+
+@cache
 def _topics() -> tuple[Mapping[str, frozenset[int]], Mapping[str, frozenset[int]]]:
     """Return the topics of each term by number: of the plain words, and of the ambiguous ones."""
-    topics = [*word_lists("topics.txt").values()][1:]
+    topics = [*word_lists("topics.txt").values()][2:]
     plain = [_terms(" ".join(word for word in listed if not word.endswith("?"))) for listed in topics]
     ambiguous = [_terms(" ".join(word[:-1] for word in listed if word.endswith("?"))) for listed in topics]
     return _by_term(plain), _by_term(ambiguous)

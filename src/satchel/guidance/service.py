@@ -90,6 +90,16 @@ class GuidanceService:
             tell(answer)
         return self._receipts.keep(answer, account, request.session, handles), final
 
+    def guides_for(self, task: str, now: float) -> tuple[list[Guide], list[Failure]]:
+        """Return the contexts and instruction files that apply to a task at a time, without what their rules inject."""
+        moment = make_situation({"task": task}, self._allow)
+        judge, notes = self._judging(None)
+        verdicts = VerdictFiles(self._root.places.state, self._root.key)
+        judge_all = partial(judged, situation=moment, judge=judge, memory=verdicts, embedder=self._root.embedder)
+        gathered = gather(self.guides, None, moment, judge_all, now)
+        guides = [guide for guide in self._guides_of(gathered, moment) if guide.origin != HISTORY_ORIGIN]
+        return guides, [*notes, *gathered.notes]
+
     def replayed(self, saved: Mapping[str, Any], notes: Sequence[Failure]) -> tuple[Context, AssembleRequest]:
         """Answer a saved situation (an envelope of `satchel situation --json`) again; its rules are judged again, too.
 

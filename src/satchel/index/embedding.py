@@ -218,7 +218,7 @@ def fill_from_table(store: Store, kinds: Sequence[Kind], table: Embedder, should
             return made
         with store.write() as writer:
             texts = chunk_texts(store, rows[start : start + PUBLISH_CHUNKS], table.max_tokens)
-            vectors = encode(table.embed_documents([entry.text for entry in texts]))
+            vectors = encode(table.embed_documents([entry.text for entry in texts]), mark)
             writer.put_vectors(mark, [(entry.row, vector) for entry, vector in zip(texts, vectors, strict=True)])
             made += len(texts)
     _complete(store, mark)

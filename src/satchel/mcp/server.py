@@ -19,7 +19,16 @@ from satchel import __version__
 from satchel.errors import SatchelError, UsageError
 from satchel.mcp.running import EngineRunner, Fault, ProtocolError, Report
 from satchel.operations import ask
-from satchel.operations.operation import Answered, Operation, fault_text, without_home
+from satchel.operations.operation import (
+    HELP,
+    OPTIONS,
+    Answered,
+    Operation,
+    fault_text,
+    flat,
+    option_help,
+    without_home,
+)
 from satchel.operations.registry import TOOLS
 from satchel.operations.remember import DEFAULT_ROWS, EXPERIENCE, EXPERIENCE_ACTIONS, MEMORIES, REMEMBER
 from satchel.safety.sanitize import clean_field
@@ -254,8 +263,6 @@ TOOLS_BY_NAME: Mapping[str, Operation] = {operation.name: operation for operatio
 OUTPUT_SCHEMA: Data = {"type": "object"}
 """Schema of the structured content of every tool: places, scores and handles of the text, without the text itself."""
 
-OPTIONS, HELP = "options", "help"
-
 _UNNAMED = frozenset(
     str.split(
         "agent axis context_lines entity_limit fill format group_by_type intent language min_importance now provenance "
@@ -275,28 +282,6 @@ def input_schema(operation: Operation) -> Result:
         shown[OPTIONS] = {"type": "object", "description": f"More, {HELP}=true explains: {', '.join(names)}."}
     required = [one.name for one in leading if one.is_required or one.is_wished]
     return {"type": "object", "properties": shown} | ({"required": required} if required else {})
-
-
-def option_help(operation: Operation) -> str:
-    """Return one line for each option: name, type, meaning and choices."""
-    return "\n".join(
-        f"{one.name} ({one.shape}): {one.meaning}" + (f" One of {', '.join(one.choices)}." if one.choices else "")
-        for one in operation.options
-    )
-
-
-def flat(arguments: Data) -> Json:
-    """Return all arguments in one mapping. Raises UsageError for options that are not an object, or name one again."""
-    options = {} if arguments.get(OPTIONS) is None else arguments[OPTIONS]
-    if not isinstance(options, dict):
-        raise UsageError(
-            f'{OPTIONS} is {clean_field(repr(options), NAME_LENGTH)}: give an object, as {{"{HELP}": true}}'
-        )
-    plain = {name: value for name, value in arguments.items() if name != OPTIONS}
-    for name in options:
-        if name in plain:
-            raise UsageError(f"{clean_field(name, NAME_LENGTH)} is given twice: leave it out of {OPTIONS}")
-    return plain | options
 
 
 def tool(operation: Operation) -> Result:

@@ -77,6 +77,25 @@ class AxisEntry(NamedTuple):
         return self.lesson or str(self.fields.get("outcome_result") or self.fields.get("goal") or self.text)
 
 
+class SpaceKind(NamedTuple):
+    """What groups of a space need: how far they are above chance (0: not tested), and how clear their members are."""
+
+    above_chance: float
+    margin: float
+
+
+def words_kind() -> SpaceKind:
+    """Return the kind of a space of counted words."""
+    return SpaceKind(0.0, weights.MARGIN)
+
+
+def dense_kind(*, is_table: bool = False) -> SpaceKind:
+    """Return the kind of a space of vectors, of a table of words or of sentences."""
+    if is_table:
+        return SpaceKind(weights.TABLE_ABOVE_CHANCE, weights.TABLE_MARGIN)
+    return SpaceKind(weights.ABOVE_CHANCE, weights.MARGIN)
+
+
 class Space(NamedTuple):
     """The entries of an axis, their vectors of length 1 (one row each), and a function that embeds other texts.
 
@@ -87,7 +106,7 @@ class Space(NamedTuple):
     entries: tuple[AxisEntry, ...]
     vectors: Matrix
     embed: Callable[[Sequence[str]], Matrix]
-    is_dense: bool = False
+    kind: SpaceKind
 
     def select(self, ids: Sequence[str]) -> tuple[Matrix, list[AxisEntry]]:
         """Return the vectors and entries of the ids that are in the space, in their order."""
@@ -133,7 +152,13 @@ def _space_of_vectors(store: Store, entries: tuple[AxisEntry, ...], embedder: Em
         matrix[missing] = embedder.embed_documents([entries[number].text for number in missing])
     short = embedder.embed_documents([entry.short for entry in entries]) if entries else matrix
     parts = [normalised(matrix), normalised(np.asarray(short, dtype=np.float32))]
-    return Space(embedder.id, entries, _with_domains(entries, parts), embedder.embed_documents, is_dense=True)
+    return Space(
+        embedder.id,
+        entries,
+        _with_domains(entries, parts),
+        embedder.embed_documents,
+        dense_kind(is_table=embedder.is_table),
+    )
 
 
 def _with_domains(entries: Sequence[AxisEntry], parts: Sequence[Matrix]) -> Matrix:
@@ -153,14 +178,18 @@ def _space_of_words(entries: tuple[AxisEntry, ...]) -> Space:
     try:
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError as error:
-        raise MissingExtraError("grouping needs scikit-learn: pip install '.[values]' in a checkout") from error
+        from satchel.system.installed import with_extra
+
+        raise MissingExtraError(f"grouping needs scikit-learn: {with_extra('values')}") from error
 
     texts = [[*_telling(_said(entry)), *_telling(entry.short)] for entry in entries]
     counts = Counter(term for text in texts for term in set(text))
     vocabulary = sorted(term for term, count in counts.most_common(1_000) if count > 1)
     if not vocabulary:
         empty = np.zeros((len(entries), 1), dtype=np.float32)
-        return Space(WORDS_LABEL, entries, empty, lambda others: np.zeros((len(others), 1), dtype=np.float32))
+        return Space(
+            WORDS_LABEL, entries, empty, lambda others: np.zeros((len(others), 1), dtype=np.float32), words_kind()
+        )
     terms = TfidfVectorizer(analyzer=list, sublinear_tf=True, vocabulary=vocabulary).fit(texts)
 
     def weighed(words_of: Sequence[Sequence[str]]) -> Matrix:
@@ -170,7 +199,7 @@ def _space_of_words(entries: tuple[AxisEntry, ...]) -> Space:
     def embed(others: Sequence[str]) -> Matrix:
         return weighed([_telling(text) for text in others])
 
-    return Space(WORDS_LABEL, entries, _with_domains(entries, [weighed(texts)]), embed)
+    return Space(WORDS_LABEL, entries, _with_domains(entries, [weighed(texts)]), embed, words_kind())
 
 
 def _said(entry: AxisEntry) -> str:
@@ -186,24 +215,26 @@ def _telling(text: str) -> list[str]:
     return [term for term in terms if not term.startswith(EXACT_MARK) and term not in _ENDS]
 
 
-def group(vectors: Matrix, *, is_dense: bool = True) -> list[list[int]]:
+def group(vectors: Matrix, kind: SpaceKind | None = None) -> list[list[int]]:
     """Return groups of positions in `vectors` (rows of length 1), the largest first; may be empty.
 
-    For `is_dense` see `Space`. Equal vectors give equal groups. Raises MissingExtraError without scikit-learn.
+    Without a `kind` they are vectors of sentences. Equal vectors give equal groups. Raises MissingExtraError without
+    scikit-learn.
     """
     if len(vectors) < weights.LEAST_ENTRIES:
         return []
-    centred, groups = _linked(vectors)
-    if is_dense:
-        groups = [*filter(partial(_is_above_chance, centred), groups)]
-    groups = [part for positions in groups for part in _split(vectors, positions)]
+    kind = dense_kind() if kind is None else kind
+    centred, groups = _linked(vectors, kind)
+    if kind.above_chance:
+        groups = [*filter(partial(_is_above_chance, centred, kind), groups)]
+    groups = [part for positions in groups for part in _split(vectors, positions, kind)]
     nearness = vectors @ _unit(vectors.sum(axis=0))
     if not groups and float(nearness.mean()) >= weights.ALIKE:
         groups = [[place for place, cosine in enumerate(nearness.tolist()) if cosine >= weights.ALIKE]]
     return sorted(groups, key=lambda positions: (-len(positions), positions))
 
 
-def _linked(vectors: Matrix) -> tuple[Matrix, list[list[int]]]:
+def _linked(vectors: Matrix, kind: SpaceKind) -> tuple[Matrix, list[list[int]]]:
     """Return the vectors without what all have in common, and what average linkage joins of them."""
     import numpy as np
 
@@ -212,25 +243,27 @@ def _linked(vectors: Matrix) -> tuple[Matrix, list[list[int]]]:
     labels = _labels(centred[places])
     groups = [places[labels == label] for label in range(int(labels.max()) + 1)]
     groups = [members for members in groups if len(members) >= weights.SMALLEST_GROUP]
-    return centred, [members.tolist() for members in _separated(centred, groups)]
+    return centred, [members.tolist() for members in _separated(centred, groups, kind.margin)]
 
 
-def _split(vectors: Matrix, members: list[int]) -> list[list[int]]:
+def _split(vectors: Matrix, members: list[int], kind: SpaceKind) -> list[list[int]]:
     """Return the parts of a group, if nearly all members lie in some that are close by themselves; else the group."""
     if len(members) < weights.LEAST_ENTRIES:
         return [members]
-    centred, parts = _linked(vectors[members])
-    parts = [part for part in parts if _is_above_chance(centred, part)]
+    centred, parts = _linked(vectors[members], kind)
+    parts = [part for part in parts if _is_above_chance(centred, kind, part)]
     if len(parts) < 2 or sum(map(len, parts)) < weights.SPLIT_SHARE * len(members):
         return [members]
-    return [smaller for part in parts for smaller in _split(vectors, [members[place] for place in part])]
+    return [smaller for part in parts for smaller in _split(vectors, [members[place] for place in part], kind)]
 
 
 def _labels(vectors: Matrix) -> Any:
     try:
         from sklearn.cluster import AgglomerativeClustering
     except ImportError as error:
-        raise MissingExtraError("grouping needs scikit-learn: pip install '.[values]' in a checkout") from error
+        from satchel.system.installed import with_extra
+
+        raise MissingExtraError(f"grouping needs scikit-learn: {with_extra('values')}") from error
 
     model = AgglomerativeClustering(
         n_clusters=None, distance_threshold=1 - weights.LINKED, metric="cosine", linkage="average"
@@ -238,7 +271,7 @@ def _labels(vectors: Matrix) -> Any:
     return model.fit_predict(vectors.astype("float64"))
 
 
-def _separated(vectors: Matrix, groups: Sequence[Any]) -> list[Any]:
+def _separated(vectors: Matrix, groups: Sequence[Any], margin: float) -> list[Any]:
     """Return the groups with what is nearest to each of them and alike, twice: the centres move."""
     import numpy as np
 
@@ -251,9 +284,7 @@ def _separated(vectors: Matrix, groups: Sequence[Any]) -> list[Any]:
         second = np.partition(nearness, -2, axis=1)[:, -2]
         linked = np.zeros(len(vectors), dtype=bool)
         linked[np.concatenate(groups)] = True
-        is_clear = (
-            (best - second >= weights.MARGIN) & (best >= weights.LINKED) & (linked | (len(vectors) > MOST_LINKED))
-        )
+        is_clear = (best - second >= margin) & (best >= weights.LINKED) & (linked | (len(vectors) > MOST_LINKED))
         found = [np.flatnonzero(is_clear & (owner == place)) for place in range(len(groups))]
         groups = [members for members in found if len(members) >= weights.SMALLEST_GROUP]
         if len(groups) < 2:
@@ -261,7 +292,7 @@ def _separated(vectors: Matrix, groups: Sequence[Any]) -> list[Any]:
     return list(groups)
 
 
-def _is_above_chance(vectors: Matrix, positions: Sequence[int]) -> bool:
+def _is_above_chance(vectors: Matrix, kind: SpaceKind, positions: Sequence[int]) -> bool:
     """Return whether the members are nearer to each other than a random group of this size would be.
 
     Density alone also finds groups in noise. The nearest of n random vectors of d numbers have a cosine of about
@@ -269,7 +300,8 @@ def _is_above_chance(vectors: Matrix, positions: Sequence[int]) -> bool:
     """
     usual, inner = _mean_cosine(vectors), _mean_cosine(vectors[list(positions)])
     chance = math.sqrt(2 * math.log(len(vectors)) / vectors.shape[1]) * math.sqrt(2 / (len(positions) - 1))
-    return inner - usual >= weights.ABOVE_CHANCE * chance * (1 - usual) - EQUAL
+    least = kind.above_chance or weights.ABOVE_CHANCE
+    return inner - usual >= least * chance * (1 - usual) - EQUAL
 
 
 def _mean_cosine(vectors: Matrix) -> float:
@@ -303,6 +335,17 @@ def validate(vector: Matrix, members: Matrix, shares: Sequence[float]) -> Valida
     # Equal members have no deviation: the last digits of their distances must not decide.
     threshold = mean + weights.SPREAD * deviation + EQUAL
     return Validation(1.0 - float(vector @ middle), mean, deviation, threshold)
+
+
+def usual_nearness(sentences: Matrix, others: Matrix | None) -> list[float]:
+    """Return for each sentence the cosine from which a statement says it, seen from statements of other groups."""
+    import numpy as np
+
+    if others is None:
+        return [weights.SAYS_ABOVE] * len(sentences)
+    nearness = sentences @ others.T
+    usual = np.maximum(nearness.mean(axis=1) + weights.SAYS_ABOVE, np.quantile(nearness, weights.SAYS_SHARE, axis=1))
+    return [float(least) - EQUAL for least in usual]
 
 
 def named(axis: str, groups: Sequence[Sequence[str]], before: Sequence[Cluster]) -> list[Cluster]:

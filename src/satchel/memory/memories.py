@@ -117,10 +117,11 @@ class Memories(Records[Memory]):
         since: Moment | None = None,
         until: Moment | None = None,
         files: Iterable[str] = (),
+        said: float = 0.0,
     ) -> Memory:
-        """Return a memory as `add` stores it, checked."""
+        """Return a memory as `add` stores it, checked; `said` is when it was said (seconds), 0 for now."""
         notebook = self._notebook
-        moment = notebook.now()
+        moment = said or notebook.now()
         begins, ends = parse_moment(moment if since is None else since), None if until is None else parse_moment(until)
         if ends is not None and ends <= begins:
             raise UsageError(f"it would be true until {until}, before it begins: give a later time", "until")

@@ -369,12 +369,23 @@ class Value:
 
 
 class ValueProposal(NamedTuple):
-    """A suggested value for a group: the lesson of a central member, and its validation."""
+    """A suggested value for a group, and its validation; `support` counts the members that say it.
+
+    It is the lesson of a `member`, as an example, or without one the sentence of a model. `note` says why a model that
+    is configured gave none.
+    """
 
     cluster: Cluster
     text: str
     member: str
     validation: Validation | None
+    support: int = 0
+    note: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The text; that of a member is an example of what the others say."""
+        return f"example: {self.text}" if self.member else self.text
 
 
 Record = Memory | Experience | Value | ExchangeRecord

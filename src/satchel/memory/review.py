@@ -1,9 +1,12 @@
 """What a transcript has that is worth remembering: candidates, and their review.
 
-Rules read sentences of the user ("always", "never", "from now on", "we decided", "X is Y" with a name or a number) and
-commands that failed and later passed. They leave out questions, conditions, doubts, what is only for now, quotations
-and pasted text. The model (`memory.endpoint`) gets one request for a session, and answers in JSON; a candidate of it
-without a literal quote from the conversation is dropped.
+Rules read sentences of the user ("always", "never", "whenever", "from now on", "we decided", "X is Y" with a name or a
+number), what is said beside the matter ("by the way, ...") and in a correction ("No, stop. ..."), and commands that
+failed and later passed. They leave out questions, conditions, doubts, what is only for now, quotations and pasted text.
+Days are written as dates, because "yesterday" is another day when it is read.
+
+The model (`memory.endpoint`) gets one request for a session, and answers in JSON; a candidate of it without a literal
+quote from the conversation is dropped.
 
 Candidates wait for a decision: nothing of them counts until somebody accepts it. Each is a `meta` value of the memory
 file under a hash of its text, so that the same candidate is proposed once, also after it was refused. What is
@@ -24,13 +27,14 @@ from satchel.embed.providers import ChatModel, model_options
 from satchel.errors import ConfigError, JudgeError, MissingExtraError, UsageError
 from satchel.memory import weights
 from satchel.memory.capture import TestCounts, read_counts
+from satchel.memory.days import with_dates
 from satchel.memory.memories import Memories
-from satchel.memory.model import Chosen, Experience, Memory, Waiting, experience_from
+from satchel.memory.model import Chosen, Experience, Memory, Waiting, experience_from, is_poor
 from satchel.memory.records import chosen_of, document_of, records_in
 from satchel.memory.scope import Notebook, near_ids
 from satchel.search.contradictions import contradicts
 from satchel.settings import Settings
-from satchel.sources.conversations import Action, Exchange, shortened
+from satchel.sources.conversations import Action, Exchange, shortened, time_of
 from satchel.text import pattern, shingles, similarity, wording
 from satchel.types import Data, Failure, Json, never
 
@@ -67,6 +71,19 @@ _CHOSEN = pattern(r"(?i)^let'?s (?:go with|use|stick (?:with|to)|settle on|stand
 _WISHED = wording("wished")
 _STATED = wording("stated")
 _TELLING = wording("telling")
+_STANDING = wording("standing")
+_BY_SOMEBODY = wording("done by somebody")
+_ORDERED = wording("ordered")
+_ORDERED_OF_DEVELOPER = wording("ordered of a developer")
+_ASIDE = wording("aside")
+_CORRECTION = wording("correction")
+_HABIT = wording("habit")
+_FORBIDDEN = wording("forbidden after a correction")
+_STYLE = wording("style")
+_WORK = wording("work")
+_DECIDED_TODAY = pattern(
+    r"(?i)\b(?:decided|agreed) (?:today|this (?:morning|afternoon))\b|^(?:today|this morning) we\b"
+)
 
 MOST_CHARACTERS = 400
 """Longest sentence that is a candidate: a longer one is pasted or needs a person."""
@@ -88,25 +105,66 @@ def proposed(exchanges: Iterable[Exchange]) -> list[Suggestion]:
 
 def _said(exchange: Exchange) -> Iterator[Suggestion]:
     text = _LINES.sub("", _AFTER_COLON.sub("", _FENCES.sub("", exchange.said[:MOST_SAID])))
-    is_short, before = len(text.strip()) <= SHORT_PROMPT, ""
+    is_short, is_corrected, before = len(text.strip()) <= SHORT_PROMPT, False, ""
     for sentence in map(str.strip, _SENTENCE.split(text)):
-        plain = _OPENING.sub("", sentence)
-        if (kind := _kind(plain, is_short=is_short)) is not None:
-            said = _LEADING.sub("", plain)
+        aside = _ASIDE.match(sentence)
+        plain = _OPENING.sub("", sentence[aside.end() :] if aside else sentence)
+        is_corrected = is_corrected or _CORRECTION.match(sentence) is not None
+        if (kind := _kind(plain, _Setting(is_short, aside is not None, is_corrected))) is not None:
+            said = with_dates(_LEADING.sub("", plain), exchange.time)
             quote = f"{before} {sentence}".strip() if _POINTS_BACK.search(said) else sentence
             yield Suggestion(kind, said[:1].upper() + said[1:], quote, exchange.key)
         before = sentence
 
 
-def _kind(sentence: str, *, is_short: bool) -> str | None:
+class _Setting(NamedTuple):
+    """Where a sentence was said: in a short prompt, beside its matter, at or after a correction."""
+
+    is_short: bool
+    is_aside: bool = False
+    is_corrected: bool = False
+
+
+def _kind(sentence: str, setting: _Setting) -> str | None:
     """Return the category of what a sentence says, None if it is nothing to remember.
 
     Only in a short prompt a plain statement counts: a long one describes what is wrong.
     """
     bare = _QUOTED.sub(lambda match: f"`{'x' * (len(match[0]) - 2)}`", sentence)
-    if len(sentence) > MOST_CHARACTERS or len(sentence.split()) < 3 or _PASSING.search(bare):
+    lasting = _DECIDED_TODAY.sub("we decided", bare)
+    if len(sentence) > MOST_CHARACTERS or len(sentence.split()) < 3 or _PASSING.search(lasting):
         return None
-    return next((str(kind) for kind, applies in (_RULES if is_short else _RULES[1:-1]) if applies(bare)), None)
+    rules = _RULES if setting.is_short else _RULES[1:-1]
+    if kind := next((str(kind) for kind, applies in rules if applies(bare)), None):
+        return kind
+    return str(vocabulary.MemoryCategory.PREFERENCE) if _is_asked_beside(bare, setting) else None
+
+
+def _is_asked_beside(bare: str, setting: _Setting) -> bool:
+    """Return whether a sentence beside the matter, or after a correction, says how work is done."""
+    if setting.is_corrected and _FORBIDDEN.match(bare):
+        return True
+    if (setting.is_corrected or setting.is_aside) and _HABIT.match(bare):
+        return True
+    return setting.is_aside and _STYLE.match(bare) is not None and _WORK.search(bare) is not None
+
+
+def _is_wished(bare: str) -> bool:
+    return _WISHED.search(bare) is not None or _is_standing(bare)
+
+
+def _is_standing(bare: str) -> bool:
+    """Return whether a sentence orders something for each time that a developer does something.
+
+    "Whenever you add a route, update the docs" does; "show a spinner whenever a request waits" is what a program does.
+    """
+    standing = _STANDING.match(bare)
+    if standing is None:
+        return False
+    if standing["then"]:
+        return bool(_BY_SOMEBODY.match(standing["when"]) and _ORDERED.search(standing["then"]))
+    is_work = _BY_SOMEBODY.match(standing["on"]) and _ORDERED.match(standing["order"])
+    return bool(is_work or _ORDERED_OF_DEVELOPER.match(standing["order"]))
 
 
 def _is_stated(bare: str) -> bool:
@@ -125,7 +183,7 @@ def _is_decided(bare: str) -> bool:
 _RULES: tuple[tuple[vocabulary.MemoryCategory, Callable[[str], object]], ...] = (
     (vocabulary.MemoryCategory.FACT, lambda bare: _TOLD.match(bare) and _is_stated(bare)),
     (vocabulary.MemoryCategory.DECISION, _is_decided),
-    (vocabulary.MemoryCategory.PREFERENCE, lambda bare: _WISHED.search(bare)),
+    (vocabulary.MemoryCategory.PREFERENCE, _is_wished),
     (vocabulary.MemoryCategory.FACT, _is_stated),
 )
 """Category and rule, in the order in which they are tried; the first and the last only count in a short prompt."""
@@ -141,6 +199,19 @@ _AROUND = pattern(
 _EDITS = pattern(r"(?i)edit|write|patch|replace|create|insert")
 _LOOKS = pattern(r"^(?:grep|rg|ls|cat|find|head|tail|git (?:log|status|diff|show)|echo|pwd|which|sed -n|wc|tree)\b")
 _ERROR = pattern(r"(?:\b\w*(?:Error|Exception)\b|\berror\b|\bassert\b|\bFAILED\b|\bpanic|\bfatal\b).*", re.IGNORECASE)
+_ENDED = pattern(
+    r"(?i)^(?:(?:fixed|done|ok(?:ay)?|great|all green|good|solved|repaired|it works(?: now)?)[.:,!-]+\s*)+"
+)
+_BARE_ORDER = pattern(
+    r"(?i)(?:please |can you |now )*(?:re-?run|run|fix|lint|build|compile|check|test|start|set|go|continue|try|do)\b"
+    r"(?: (?:on|it|this|that|them|the|all|up|again|now|please|tests?|suite|build|linter|checks?|types?|everything|ci|"
+    r"pass|green))*[.!]*"
+)
+"""An order that only says to run or repair a check."""
+
+_ANNOUNCES = pattern(
+    r"(?i)^(?:let me|i(?:'ll| will) (?:look|check|run|see|start|have a look)|ok(?:ay)?\b|sure\b|running\b)"
+)
 _SAYS_NOTHING = pattern(r"(?i)\b(?:changed nothing|no changes?|without (?:any )?changes?)\b")
 
 
@@ -154,22 +225,24 @@ def _sessions(exchanges: Sequence[Exchange]) -> Iterator[list[Exchange]]:
 def _repaired(session: Sequence[Exchange]) -> Iterator[Suggestion]:
     """Yield an experience for each check that failed and passed after something had been changed."""
     failed: dict[str, _Failed] = {}
-    for turn, action in [(one, action) for one in session for action in one.actions]:
-        command = _AROUND.sub("", action.argument).strip()
-        check, counts = _CHECK.match(command), read_counts(action.result)
-        if check is None:
-            for begun in failed.values():
-                begun.changes.extend(_change(action, command))
-        elif action.failed or (counts or TestCounts("")).failed:
-            failed[check["program"]] = _Failed(turn, action, getattr(failed.get(check["program"]), "changes", []))
-        elif (ended := failed.pop(check["program"], None)) is not None:
-            yield from _experience(ended, turn, command, counts)
+    for place, turn in enumerate(session):
+        for action in turn.actions:
+            command = _AROUND.sub("", action.argument).strip()
+            check, counts = _CHECK.match(command), read_counts(action.result)
+            if check is None:
+                for begun in failed.values():
+                    begun.changes.extend(_change(action, command))
+            elif action.failed or (counts or TestCounts("")).failed:
+                before = failed.get(check["program"])
+                failed[check["program"]] = _Failed(place, action, before.changes if before else [])
+            elif (ended := failed.pop(check["program"], None)) is not None:
+                yield from _experience(ended, session[ended.place : place + 1], command, counts)
 
 
 class _Failed(NamedTuple):
-    """A check that failed, and what was changed since."""
+    """A check that failed in the exchange at a place of its session, and what was changed since."""
 
-    exchange: Exchange
+    place: int
     action: Action
     changes: list[str]
 
@@ -181,26 +254,35 @@ def _change(action: Action, command: str) -> list[str]:
     return [] if _LOOKS.match(command) or action.failed else [f"`{command}`"]
 
 
-def _experience(begun: _Failed, exchange: Exchange, command: str, counts: object) -> Iterator[Suggestion]:
-    """Yield what was learned, if something was changed and the reply tells about it."""
-    first, failure, changes = begun
-    reply = " ".join("".join(exchange.replies[-1:]).split())
-    if not changes or not reply or _SAYS_NOTHING.search(reply):
+def _experience(begun: _Failed, turns: Sequence[Exchange], command: str, counts: object) -> Iterator[Suggestion]:
+    """Yield what was learned in the exchanges of a repair, if something was changed and the last reply tells about it.
+
+    The hypothesis is what was said before the change. Where nothing was, it is that the change repairs the check.
+    """
+    replies = [" ".join(reply.split()) for turn in turns for reply in turn.replies]
+    reply = " ".join("".join(turns[-1].replies[-1:]).split())
+    if not begun.changes or not reply or _SAYS_NOTHING.search(reply):
         return
-    error = _ERROR.search(failure.result)
-    seen = shortened((error[0] if error else failure.result).strip(), 200) or "it failed"
-    goal = next(filter(None, map(str.strip, _SENTENCE.split(first.said))), f"Make `{command}` pass")[:200]
-    learned = shortened(reply, 400)
-    # What failed is what the next failure is compared with: so the belief that the check passes is what was falsified.
+    error = _ERROR.search(begun.action.result)
+    seen = shortened((error[0] if error else begun.action.result).strip(), 200) or "it failed"
+    passes, change = f"`{command}` passes", "; ".join(dict.fromkeys(begun.changes))[:500]
+    learned = shortened(_ENDED.sub("", reply) or reply, 400)
+    said = next(filter(None, map(str.strip, _SENTENCE.split(turns[0].said))), "")
+    goal = said[:200] if said and not _BARE_ORDER.fullmatch(said) else f"Make `{command}` pass"
+    causes = (one for one in reversed(replies[:-1]) if not _ANNOUNCES.match(one) and not is_poor(one, goal))
+    hypothesis = next(causes, f"It needs a change: {change}")
     fields = {
         "domain": str(vocabulary.Domain.DEBUGGING), "strategy": str(vocabulary.Strategy.READ_THE_ERROR), "goal": goal,
-        "hypothesis": f"`{command}` passes", "prediction": f"`{command}` passes",
-        "action": "; ".join(dict.fromkeys(changes))[:500],
-        "outcome": {"status": str(vocabulary.OutcomeStatus.FALSIFIED), "result": seen},
-        "root_cause": {"category": str(vocabulary.RootCauseCategory.OVERSIGHT), "description": learned},
-        "lesson": {"what_worked": learned}, "notes": [f"`{command}` passed; {counts or 'ok'}"],
+        "hypothesis": shortened(hypothesis, 400), "prediction": passes, "action": change,
+        "outcome": {"status": str(vocabulary.OutcomeStatus.CONFIRMED),
+                    "result": f"{_FAILED_WITH}{seen}{_THEN_PASSED}{counts or 'ok'}"},
+        "lesson": {"what_worked": learned},
     }  # fmt: skip
-    yield Suggestion(EXPERIENCE, f"`{command}` failed ({seen}) and passed: {learned}", seen, exchange.key, fields)
+    yield Suggestion(EXPERIENCE, f"`{command}` failed ({seen}) and passed: {learned}", seen, turns[-1].key, fields)
+
+
+_FAILED_WITH, _THEN_PASSED = "it failed with ", ", then it passed; "
+"""What a result has before and after the error of the failure."""
 
 
 INSTRUCTIONS = (
@@ -331,7 +413,8 @@ class Review:
     def accept(self, identities: Sequence[str], *, text: str | None = None, category: str | None = None) -> Chosen:
         """Store candidates as memories and experiences; returns these. `text` and `category` change a single one.
 
-        All are stored in one transaction, or none. Raises UsageError for an unknown id.
+        Their time is that of the conversation. All are stored in one transaction, or none. Raises UsageError for an
+        unknown id.
         """
         chosen = self._chosen(identities)
         if (text is not None or category is not None) and (len(chosen) > 1 or chosen[0].kind == EXPERIENCE):
@@ -345,7 +428,11 @@ class Review:
                 kind = vocabulary.parse_choice(vocabulary.MemoryCategory, category or one.kind, "category")
                 records.append(
                     self._memories.prepared(
-                        text or one.text, category=kind, provenance=vocabulary.Provenance.AGENT, origin=origin
+                        text or one.text,
+                        category=kind,
+                        provenance=vocabulary.Provenance.AGENT,
+                        origin=origin,
+                        said=time_of(one.source),
                     )
                 )
         with self._store.write() as writer:
@@ -395,7 +482,7 @@ class Review:
         return self._notebook.safe(value) if isinstance(value, str) else value
 
     def _experience(self, one: Waiting, origin: str) -> Experience:
-        notebook, moment = self._notebook, self._notebook.now()
+        notebook, moment = self._notebook, time_of(one.source) or self._notebook.now()
         times = {"created_at": iso_time(moment), "updated_at": iso_time(moment)}
         session = one.source.partition("/")[0]
         identity = {"id": notebook.new_id("ghap", moment), "workspace": notebook.workspace, "session_id": session}
@@ -409,7 +496,8 @@ def _is_said(text: str, known: Iterable[str]) -> bool:
 
 
 def _lesson_of(experience: Experience) -> str:
-    """Return an experience as its candidate says it."""
-    command, lesson = experience.hypothesis.removesuffix(" passes"), experience.lesson
-    seen = experience.outcome.result if experience.outcome else ""
+    """Return an experience as its candidate says it; older ones have the belief that the check passes as falsified."""
+    command, lesson = experience.prediction.removesuffix(" passes"), experience.lesson
+    result = experience.outcome.result if experience.outcome else ""
+    seen = result.removeprefix(_FAILED_WITH).partition(_THEN_PASSED)[0]
     return f"{command} failed ({seen}) and passed: {lesson.what_worked if lesson else ''}"

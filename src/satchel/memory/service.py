@@ -78,9 +78,11 @@ class MemoryService:
     @property
     def values(self) -> Values:
         """The values and groups: `cluster`, `propose`, `validate`, `accept`, `listed`, `get`, `forget`."""
+        from satchel.memory.phrasing import phrase_of
         from satchel.memory.values import Values
 
-        return Values(self.notebook, self._root.embedder)
+        root = self._root
+        return Values(self.notebook, root.embedder, phrase_of(root.settings, root.environ))
 
     @property
     def review(self) -> Review:

@@ -3,8 +3,11 @@
 Groups come from `satchel.memory.cluster`, one set per axis, and keep their ids. A sentence becomes a value only if it
 is as near to the centre of its group as the members are; `_admit` checks this for every value. Each member is compared
 by one statement, its lesson, because a sentence is always far from texts of eight lines (of 16 lessons of real
-members, none was as near to its own group as these texts are). A value keeps the ids of its members as evidence, also
-when the groups change later.
+members, none was as near to its own group as these texts are).
+
+The evidence of a value are the members that say it: their own lesson is nearer to the sentence than those of other
+experiences. A value keeps their ids, also when the groups change later. What a group shares is phrased by the model of
+the memory, where there is one. Without one the lesson that most members say is proposed as an example.
 """
 
 from __future__ import annotations
@@ -16,10 +19,11 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from satchel.embed import Embedder
-from satchel.errors import UsageError
+from satchel.errors import ConfigError, JudgeError, MissingExtraError, UsageError
 from satchel.memory import cluster as clustering
 from satchel.memory import weights
 from satchel.memory.model import Cluster, Grouping, Member, Validation, Value, ValueProposal
+from satchel.memory.phrasing import Phrase
 from satchel.memory.records import Records, discard, document_of
 from satchel.memory.scope import Notebook, near_ids
 from satchel.store.protocol import Store
@@ -49,13 +53,16 @@ def move_groups(store: Store, writer: Writer, others: Iterable[str], workspace: 
 
 
 class Values(Records[Value]):
-    """The values and groups of one workspace. Without an `embedder` words decide what is similar."""
+    """The values and groups of one workspace. Without an `embedder` words decide what is similar.
+
+    `phrase` makes the sentence that lessons share; without it one of them is an example.
+    """
 
     record = Value
 
-    def __init__(self, notebook: Notebook, embedder: Embedder | None = None) -> None:
+    def __init__(self, notebook: Notebook, embedder: Embedder | None = None, phrase: Phrase | None = None) -> None:
         super().__init__(notebook)
-        self._embedder = embedder
+        self._embedder, self._phrase = embedder, phrase
         self._spaces: dict[str, tuple[str, clustering.Space]] = {}
 
     def cluster(self, axis: str | None = None) -> list[Grouping]:
@@ -119,7 +126,7 @@ class Values(Records[Value]):
         return is_new
 
     def propose(self, cluster_id: str | None = None, axis: str | None = None) -> list[ValueProposal]:
-        """Suggest a sentence for each group (or for one): the lesson of its members that is nearest to the centre."""
+        """Suggest a sentence for each group (or for one) that at least three members say; empty for a mixed group."""
         if cluster_id:
             return [self._proposed(self.find(cluster_id))]
         return [self._proposed(cluster) for grouping in self.groupings(axis) for cluster in grouping.clusters]
@@ -156,9 +163,7 @@ class Values(Records[Value]):
             reason = f"not enough structure: {count} experiences on the axis {axis}, {weights.LEAST_ENTRIES} are needed"
             return Grouping(axis, label, count, (), reason)
         space = self._space(axis)
-        groups = [
-            _by_centrality(space, positions) for positions in clustering.group(space.vectors, is_dense=space.is_dense)
-        ]
+        groups = [_by_centrality(space, positions) for positions in clustering.group(space.vectors, space.kind)]
         before = self._remembered(axis)
         earlier = before.clusters if before is not None else ()
         clusters = clustering.named(axis, groups, earlier)
@@ -246,12 +251,22 @@ class Values(Records[Value]):
         return admitted
 
     def _evidence(self, text: str, axis: str, entries: Sequence[clustering.AxisEntry]) -> list[clustering.AxisEntry]:
-        """Return the members that a sentence fits better than it fits the other experiences of the axis."""
+        """Return the members that say a sentence."""
+        return self._saying([text], axis, entries)[0]
+
+    def _saying(
+        self, texts: Sequence[str], axis: str, entries: Sequence[clustering.AxisEntry]
+    ) -> list[list[clustering.AxisEntry]]:
+        """Return for each text the members whose own lesson is clearly nearer to it than those of other experiences."""
         space, members = self._space(axis), {entry.id for entry in entries}
-        others = [entry for entry in space.entries if entry.id not in members][:MOST_MEASURED]
-        (sentence,), inner = space.embed([text]), space.embed([entry.short for entry in entries])
-        usual = float((space.embed([entry.short for entry in others]) @ sentence).mean()) if others else -1.0
-        return [entry for entry, vector in zip(entries, inner, strict=True) if float(vector @ sentence) > usual]
+        others = [entry.statement for entry in space.entries if entry.id not in members][:MOST_MEASURED]
+        sentences, inner = space.embed(texts), space.embed([entry.statement for entry in entries])
+        usual = clustering.usual_nearness(sentences, space.embed(others) if others else None)
+        nearness = sentences @ inner.T
+        return [
+            [entry for entry, near in zip(entries, row, strict=True) if near >= least]
+            for row, least in zip(nearness.tolist(), usual, strict=True)
+        ]
 
     def _check_new(self, identity: str, text: str) -> None:
         """Raise UsageError if another value says the same, apart from case, blanks and punctuation at its ends."""
@@ -260,16 +275,37 @@ class Values(Records[Value]):
                 raise UsageError(f"{value.id} says this already: `forget` it first, or say something else")
 
     def _proposed(self, cluster: Cluster) -> ValueProposal:
+        """Propose what the members share: the sentence of the model, else the lesson that most members say."""
         _, entries = self._space(cluster.axis).select(cluster.members)
         lessons = [(entry.id, entry.lesson) for entry in entries if entry.lesson][:MOST_MEASURED]
         if not lessons or len(entries) < weights.FEWEST_MEMBERS:
             return ValueProposal(cluster, "", "", None)
-        texts = [self._clean(lesson[:VALUE_CHARACTERS]) for _, lesson in lessons]
+        phrased, note = self._phrased([lesson for _, lesson in lessons])
+        texts = [*phrased, *(self._clean(lesson[:VALUE_CHARACTERS]) for _, lesson in lessons)]
         validations = self._measured(texts, cluster.axis, cluster.members)[0]
-        for best in sorted(range(len(texts)), key=lambda place: validations[place].distance):
-            if len(self._evidence(texts[best], cluster.axis, entries)) >= weights.FEWEST_MEMBERS:
-                return ValueProposal(cluster, texts[best], lessons[best][0], validations[best])
-        return ValueProposal(cluster, "", "", None)
+        support = [len(saying) for saying in self._saying(texts, cluster.axis, entries)]
+        usable = [
+            place
+            for place, validation in enumerate(validations)
+            if validation.is_inside and support[place] >= weights.FEWEST_MEMBERS
+        ]
+        order = sorted(
+            usable, key=lambda place: (place >= len(phrased), -support[place], validations[place].distance, place)
+        )
+        for best in order:
+            member = "" if best < len(phrased) else lessons[best - len(phrased)][0]
+            return ValueProposal(cluster, texts[best], member, validations[best], support[best], note)
+        return ValueProposal(cluster, "", "", None, note=note)
+
+    def _phrased(self, lessons: Sequence[str]) -> tuple[list[str], str]:
+        """Return the sentence of the model as a list, and what went wrong; nothing where there is no model."""
+        if self._phrase is None:
+            return [], ""
+        try:
+            sentence = self._phrase(lessons)
+            return [self._clean(sentence)] if sentence else [], ""
+        except (ConfigError, JudgeError, MissingExtraError) as error:
+            return [], f"{error}; a lesson is the example instead"
 
 
 def _visibility(entries: Sequence[clustering.AxisEntry]) -> Visibility:

@@ -35,9 +35,9 @@ NOW = Parameter("now", Shape.MOMENT, "Answer as of this time: a date, or seconds
 REFRESH = Parameter("refresh", Shape.SWITCH, "Bring the index up to date first.", default=True)
 SHOW_HANDLES = Parameter("show_handles", Shape.SWITCH, "List the handles of what is shown in part.", default=False,
                          flags=("--handles",))  # fmt: skip
-TYPES = Parameter("types", Shape.TEXTS, "Only these types.", choices=SEARCHED_TYPES, aliases=("context_types",))
+TYPES = Parameter("types", Shape.TEXTS, "Only these types.", choices=tuple(CONTEXT_TYPES), aliases=("context_types",))
 SESSION = text("session", "Your session id: text that it already received is named, not repeated.")
-QUESTION = text("question", "A task, an issue text, an error or a stack trace.", aliases=("query",))
+QUESTION = text("question", "A task, issue text, error or stack trace.", aliases=("query",))
 MIN_SCORE = Parameter("min_score", Shape.NUMBER, "Lowest probability that an item is needed.", least=0, most=1)
 EXCLUDE = Parameter("exclude", Shape.TEXTS, "Path globs to leave out.", flags=("--exclude",))
 PATHS = Parameter("paths", Shape.TEXTS, "Only paths that match these globs.", flags=("--path",))
@@ -78,7 +78,7 @@ _CHANGE = (
 )
 _REQUEST = (
     Parameter("types", Shape.TEXTS, "Only these types.",
-              choices=(*SEARCHED_TYPES, *ENTITY_TYPES), aliases=("context_types", "include_types")),
+              choices=(*CONTEXT_TYPES, *ENTITY_TYPES), aliases=("context_types", "include_types")),
     MAX_TOKENS,
     LIMIT,
     NAMES,
@@ -303,8 +303,8 @@ WHY = Operation(
     "Explain how a file, symbol or record ranks for a question, and why it is in or out.",
     (
         text("target", "A path or its end, a qualified name, a commit, or an id.", is_required=True),
-        text("question", "The question.", is_required=True, aliases=("query",)), TYPES, MAX_TOKENS, PATHS, EXCLUDE,
-        MIN_SCORE, PURPOSE, NOW, REFRESH,
+        text("question", "The question.", is_required=True, aliases=("query",)),
+        TYPES._replace(choices=SEARCHED_TYPES), MAX_TOKENS, PATHS, EXCLUDE, MIN_SCORE, PURPOSE, NOW, REFRESH,
     ),
     _why, json.STANDINGS.schema,
 )  # fmt: skip

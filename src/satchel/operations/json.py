@@ -77,6 +77,7 @@ REST = replace(SPANS, is_optional=True).of(lambda owner: owner.rest or None)
 
 PLACE = maybe(Field(record(path=TEXT, start_line=COUNT, end_line=COUNT).schema))
 
+PLACED = record(path=TEXT, start_line=COUNT, end_line=COUNT)
 FAILURE = record(source=TEXT, message=TEXT, hint=TEXT)
 FAILURES = many(FAILURE)
 SIGNALS = many(record(name=TEXT, value=NUMBER, weight=NUMBER))
@@ -113,6 +114,7 @@ HIT = record(
     score=NUMBER, location=PLACE.of(lambda hit: _place(hit.chunk.location, [(s.start, s.end) for s in hit.spans])),
     best_line=maybe(OBJECT).of(lambda hit: hit.best_line and dict(zip(("line", "text"), hit.best_line, strict=True))),
     metadata=OBJECT.of(_hit_metadata), signals=SIGNALS,
+    also_at=replace(many(PLACED), is_optional=True).of(lambda hit: hit.copies or None),
 )  # fmt: skip
 FILE = record(path=TEXT, relevance=NUMBER, parts=many(HIT))
 HITS = record(query=TEXT, files=many(FILE), hits=many(HIT), **_END)
@@ -218,6 +220,9 @@ def newer_mark(newer: str) -> str:
 LINE_CHARACTERS = 100
 """Characters of a line of code in a list."""
 
+NAMED_COPIES = 3
+"""Places of equal definitions that a list names; JSON has all."""
+
 
 class ListedFile(NamedTuple):
     """A file in a list of hits, with its best parts."""
@@ -249,7 +254,11 @@ def _part_line(hit: Hit) -> str:
         if hit.best_line is None
         else f": {hit.best_line[0]} {clean_field(hit.best_line[1].strip(), LINE_CHARACTERS)}"
     )
-    return f"  {location.start_line}-{location.end_line}{title}{text}"
+    copies = [f"{clean_field(place.path)}:{place.start_line}" for place in hit.copies[:NAMED_COPIES]]
+    if len(hit.copies) > NAMED_COPIES:
+        copies.append(f"{len(hit.copies) - NAMED_COPIES} more")
+    also = f" (also in {', '.join(copies)})" if copies else ""
+    return f"  {location.start_line}-{location.end_line}{title}{also}{text}"
 
 
 def _record_line(hit: Hit) -> str:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 SHOWN_CHARACTERS = 60
 """Characters of a wrong value in a message."""
 
+OPTIONS, HELP = "options", "help"
+"""The argument that may contain others over MCP and HTTP, and the one in it that explains them."""
+
 
 class StoppedError(SatchelError):
     """The caller cancelled the call."""
@@ -317,6 +320,31 @@ class Operation(NamedTuple):
     def run(self, engine: Satchel, arguments: Data, caller: Caller | None = None) -> Answered:
         """Return the answer of this engine. Raises UsageError, StoppedError, and the errors of the engine."""
         return self.answer(OperationCall(engine, self.checked(arguments), caller or Caller()))
+
+
+def option_help(operation: Operation) -> str:
+    """Return one line for each option: name, type, meaning and choices."""
+    return "\n".join(
+        f"{one.name} ({one.shape}): {one.meaning}" + (f" One of {', '.join(one.choices)}." if one.choices else "")
+        for one in operation.options
+    )
+
+
+def flat(arguments: Data) -> Json:
+    """Return the arguments and those in `options` in one mapping.
+
+    Raises UsageError for options that are not an object, or that name an argument again.
+    """
+    options = {} if arguments.get(OPTIONS) is None else arguments[OPTIONS]
+    if not isinstance(options, dict):
+        raise UsageError(
+            f'{OPTIONS} is {clean_field(repr(options), SHOWN_CHARACTERS)}: give an object, as {{"{HELP}": true}}'
+        )
+    plain = {name: value for name, value in arguments.items() if name != OPTIONS}
+    for name in options:
+        if name in plain:
+            raise UsageError(f"{clean_field(name, SHOWN_CHARACTERS)} is given twice: leave it out of {OPTIONS}")
+    return plain | options
 
 
 def fault_text(error: SatchelError | OSError) -> str:

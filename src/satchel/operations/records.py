@@ -79,7 +79,7 @@ VALIDATION = record(
 )  # fmt: skip
 PROPOSAL = record(
     cluster=TEXT.of("cluster.id"), size=COUNT.of(lambda one: len(one.cluster.members)), text=SAFE, member=TEXT,
-    validation=maybe(VALIDATION),
+    support=COUNT, validation=maybe(VALIDATION),
 )  # fmt: skip
 PROPOSALS = record(proposals=many(PROPOSAL).of(_itself))
 GROUPING = record(

@@ -306,7 +306,8 @@ def _values(call: OperationCall) -> Answered:
 
 def _proposals(call: OperationCall) -> Answered:
     proposals = call.engine.values.propose(call.arguments.get("cluster"), call.arguments.get("axis"))
-    return Answered("", records.PROPOSALS.data(proposals), subject=proposals)
+    notes = tuple(dict.fromkeys(one.note for one in proposals if one.note))
+    return Answered("", records.PROPOSALS.data(proposals), notes, subject=proposals)
 
 
 _FILES = Parameter(

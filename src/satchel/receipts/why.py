@@ -258,7 +258,7 @@ def _packing_reason(hit: Hit, target: WhyTarget, context: Context) -> tuple[str,
         return LIMIT, f"{hit.chunk.kind.plural} have all the items that they may have; --limit allows more", 0
     if listed.reason == VALUE:
         return VALUE, "it is worth too little beside the best; --fill shows it if there is room", 0
-    return BUDGET, f"about {listed.budget:,} tokens would show it", listed.budget
+    return BUDGET, f"about {listed.budget:,} tokens would show it, or --fill", listed.budget
 
 
 CHANGES_NAMED = 10

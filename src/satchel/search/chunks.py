@@ -75,7 +75,8 @@ def in_workspace(hit: Hit, prefix: str) -> Hit:
         title = f"{prefix}{title}" if title == location.path else title
         location = location._replace(path=f"{prefix}{location.path}")
     fields = {name: f"{prefix}{value}" if name == ITEM_KEY else value for name, value in chunk.fields.items()}
-    return hit._replace(chunk=replace(chunk, id=identity, title=title, location=location, fields=fields))
+    copies = tuple(place._replace(path=f"{prefix}{place.path}") for place in hit.copies)
+    return hit._replace(chunk=replace(chunk, id=identity, title=title, location=location, fields=fields), copies=copies)
 
 
 def stored_rows(store: Store, rows: Iterable[int]) -> dict[int, tuple[Document, StoredChunk]]:

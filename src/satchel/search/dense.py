@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import lazy_numpy as np
@@ -16,20 +17,22 @@ from satchel.embed import Embedder, fingerprint
 from satchel.errors import EmbeddingError, MissingExtraError
 from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
+from satchel.search.chunks import chunks_of
 from satchel.search.query import TELLING_FORMS, Query, Zone
+from satchel.search.shipped import shipped
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.system import telemetry
-from satchel.types import Failure, Kind
+from satchel.types import Chunk, Failure, Kind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from satchel.embed import Vectors
 
-MOST_CANDIDATES, CANDIDATE_TOKENS = 50, 20
-"""Chunks of code that a table of words embeds for a question, and of each the first tokens (8 characters each at most):
-path, name and first line. More of either takes longer and finds no more; with 50 tokens the signal is blurred."""
+MAX_CANDIDATES, CANDIDATE_CHARACTERS = 50, 100
+"""Chunks of code that a table of words embeds for a question, and the first characters of each: file, name and
+summary. More chunks find no more; signatures and bodies blur the signal."""
 
 
 class Likeness(NamedTuple):
@@ -142,25 +145,32 @@ def _of_candidates(store: Store, kind: Kind, meaning: Meaning, query: Query) -> 
     Vectors of all chunks would make an index a tenth larger and more, and a process that answers one question would
     read them all. A process that answers many questions keeps them.
     """
-    from satchel.store.extract import chunk_texts  # here, because without the table no question needs it
-
     lexicon = store.lexicon(kind)
     columns = lexicon.columns
-    is_embedded = lexicon.live_chunk & (columns.document_secondary[columns.chunk_document] == 0)
+    is_production = (columns.document_secondary == 0) | shipped(store, lexicon)
+    is_embedded = lexicon.live_chunk & is_production[columns.chunk_document]
     matches = np.where(is_embedded, bm25.chunk_scores(lexicon, query.terms, files=True), 0.0)
-    best = bm25.largest(matches, MOST_CANDIDATES)
+    best = bm25.largest(matches, MAX_CANDIDATES)
     best = best[matches[best] > 0]
     vector = meaning.vector() if len(best) else None
     if vector is None:
         return None
 
     def embedded(rows: Sequence[int]) -> dict[int, Vectors]:
-        texts = chunk_texts(store, rows, CANDIDATE_TOKENS)
-        vectors = meaning.embedder.embed_documents([entry.text for entry in texts])
-        return {entry.row: vectors[place] for place, entry in enumerate(texts)}
+        vectors = meaning.embedder.embed_documents([_declared(parts[row][1]) for row in rows])
+        return {row: vectors[place] for place, row in enumerate(rows)}
 
+    # Most of them become hits, for which the same parts are read.
+    parts = lexicon.stored(chunks_of, best.tolist(), partial(chunks_of, store))
     found = lexicon.stored(meaning.fingerprint, best.tolist(), embedded, lambda vector: vector.nbytes + 200)
     if not found:
         return None
     values = np.stack([*found.values()]) @ vector
     return Likeness(np.fromiter(found, dtype=np.int64), values.astype(np.float64), is_table=True, of_candidates=True)
+
+
+def _declared(chunk: Chunk) -> str:
+    """Return what a chunk of code is called and said to do: its file with the folder, its name and its summary."""
+    path = chunk.location.path if chunk.location is not None else ""
+    file = "/".join(path.split("/")[-2:])
+    return f"{file}\n{chunk.title}\n{chunk.fields.get('summary', '')}"[:CANDIDATE_CHARACTERS]

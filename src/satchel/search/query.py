@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from satchel import text as words
 from satchel.search import weights
+from satchel.search.periods import period_in, without_period
 from satchel.search.trace import NO_TRACE, Trace, read_trace
 from satchel.system.kept import Cache
 from satchel.text import pattern, wording
@@ -128,6 +129,9 @@ _ASKS_WHY = wording("asks why")
 _REASONS = tuple(map(words.stem, ("because", "hack", "note", "reason", "why", "workaround")))
 """Terms of lines that give a reason."""
 
+_IDIOMS = [(wording(f"asks for {subject}"), names) for subject, names in words.word_lists("idioms.txt").items()]
+"""How a question asks for a subject, and the names that code has for it."""
+
 _RUN = pattern(rf"(\S{{{LONGEST_RUN}}})(?=\S)")
 _COMMENT = pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _CHECK_BOX = pattern(r"^\s*[-*+]\s*\[[ xX]?\]")
@@ -201,6 +205,12 @@ _BROAD = pattern(
     r"was (?:wissen|weiß|haben) (?:wir|ich) (?:gelernt )?über )(?P<subject>.+?)(?: wissen| gelernt)?[?.!]*$",
     re.IGNORECASE,
 )
+_HAPPENED = pattern(
+    r"^(?:please |tell me )*(?:what (?:has |did we |have we |did i )?(?:happen(?:ed)?|learn(?:ed)?|decided?|tried|try)|"
+    r"was (?:ist|war))\s+(?P<subject>.+?)(?: passiert| geschehen)?[?.!]*$",
+    re.IGNORECASE,
+)
+"""A question about a period, if its subject is nothing else."""
 
 
 _RECIPE = pattern(
@@ -246,7 +256,11 @@ def subject_of(question: str) -> str:
     """Return what a broad question is about, empty for any other question."""
     line = " ".join(question[:400].split())
     match = _BROAD.match(line) if len(line) <= 200 else None  # characters of a question that only names a theme
-    return match["subject"] if match is not None else ""
+    if match is not None:
+        return match["subject"]
+    happened = _HAPPENED.match(line) if len(line) <= 200 else None
+    period = period_in(happened["subject"], 0.0) if happened is not None else None
+    return happened["subject"] if happened is not None and period is not None and not period.subject else ""
 
 
 _Asked = tuple[str, tuple[float, ...]]
@@ -261,6 +275,7 @@ def analyse(text: str) -> Query:
     fitted = (
         weights.PASTED_LINES,
         weights.REASON_WEIGHT,
+        weights.IDIOM_WEIGHT,
         weights.SHORT_TERM_FACTOR,
         *weights.ZONE_WEIGHTS.values(),
         *weights.FORM_WEIGHTS.values(),
@@ -273,7 +288,9 @@ def _analyse(text: str) -> Query:
     # A longer question is cut: the important part is at its start, and a pasted log must not cost seconds.
     text = _COLOUR.sub("", words.composed(text[:60_000]))
     subject = subject_of(text)
-    lines = without_wrappers(_RUN.sub(r"\1 ", _COMMENT.sub(" ", subject or _RECIPE.sub("", text))).split("\n"))
+    lines = without_wrappers(
+        _RUN.sub(r"\1 ", _COMMENT.sub(" ", without_period(subject) or _RECIPE.sub("", text))).split("\n")
+    )
     if all(_CHECK_BOX.match(line) for line in lines if line.strip()):  # tasks alone, not the boxes of a template
         lines = [_CHECK_BOX.sub("", line).strip() for line in lines]
     trace = read_trace(lines)
@@ -297,7 +314,7 @@ def _analyse(text: str) -> Query:
     asks_why = bool(_ASKS_WHY.search(title)) and len(text.split()) <= REASON_WORDS
     return Query(
         text=text,
-        terms=(*_terms(zones), *(_reason_terms() if asks_why else ())),
+        terms=(*_terms(zones), *(_reason_terms() if asks_why else ()), *_idiom_terms(title)),
         symbols=tuple(symbols.values()),
         paths=tuple(paths.values()),
         trace=trace,
@@ -459,6 +476,13 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = 0.0) -> tupl
 def _reason_terms() -> Iterator[QueryTerm]:
     """Yield the terms of reasons: they rank, and are no words of the question."""
     return (QueryTerm(term, weights.REASON_WEIGHT, 0.0, guessed=True) for term in _REASONS)
+
+
+def _idiom_terms(title: str) -> Iterator[QueryTerm]:
+    """Yield the terms of names that code has for what the first line asks for; they are no words of the question."""
+    names = {name for form, names in _IDIOMS if form.search(title) for name in names}
+    terms = sorted({words.terms_of(name)[0] for name in names})
+    return (QueryTerm(term, weights.IDIOM_WEIGHT, 0.0, guessed=True) for term in terms)
 
 
 def _is_proper_compound(word: str) -> bool:

@@ -19,6 +19,7 @@ from satchel.search.filters import SearchStrategy
 from satchel.search.mentions import Mentions, TracedPlace, look_up
 from satchel.search.named import NamedDefinition
 from satchel.search.query import Query
+from satchel.search.shipped import shipped
 from satchel.search.strength import Evidence, aside, is_long, spans_share, title_share
 from satchel.search.votes import Votes, neighbours
 from satchel.store.protocol import Store
@@ -98,7 +99,10 @@ def rank(
     mentions = look_up(query, store, lexicon)
     voted = votes.by_document(kind, lexicon) if SearchStrategy.HISTORY not in silent else np.zeros(len(scores.name))
     peripheral = aside(query, store, lexicon, kind, scores)
-    primary = _primary(lexicon, peripheral, asks_for_tests=query.asks_for_tests)
+    secondary = lexicon.columns.document_secondary > 0
+    if kind is Kind.CODE and not query.asks_for_tests:
+        secondary &= ~shipped(store, lexicon)
+    primary = _primary(lexicon, peripheral | (secondary & (not query.asks_for_tests)))
     evidence = _evidence(query, lexicon, scores, mentions)
     if silent:
         scores, mentions = _silenced(scores, mentions, silent)
@@ -223,8 +227,7 @@ class _Primary(NamedTuple):
     span: npt.NDArray[np.bool_]
 
 
-def _primary(lexicon: Lexicon, peripheral: npt.NDArray[np.bool_], *, asks_for_tests: bool) -> _Primary:
-    demoted = ((lexicon.columns.document_secondary > 0) & (not asks_for_tests)) | peripheral
+def _primary(lexicon: Lexicon, demoted: npt.NDArray[np.bool_]) -> _Primary:
     document = lexicon.live_document & ~demoted
     cached = lexicon.cache.get(_Primary)
     if not isinstance(cached, _Primary) or not np.array_equal(cached.demoted, demoted):

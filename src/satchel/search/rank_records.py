@@ -30,7 +30,8 @@ from satchel.search.chunks import chunk_of, identity_of, stored_rows
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
 from satchel.search.lessons import BEARS, bearing
-from satchel.search.query import Query
+from satchel.search.periods import period_in
+from satchel.search.query import Query, subject_of
 from satchel.search.strength import places_of, relevance_of, title_of
 from satchel.sources.roles import asks_for_routine, is_routine_commit
 from satchel.store.protocol import Store
@@ -158,7 +159,7 @@ def search_records(
         signals = [_Column(BEARS, ranked, 1.0), *signals]
     is_theme = query.is_broad and kind in LESSON_KINDS
     if is_theme:
-        ranked, matched = _of_theme(store, kind, query, _share(ranked), matched)
+        ranked, matched = _of_theme(store, kind, query, _share(ranked), matched, now, has_table=likeness is not None)
         signals = [_Column("theme", ranked, 1.0), *signals]
     ranked = np.where(lexicon.live_chunk & (ranked > 0), ranked, -np.inf)
     several = len(Axis) if kind is Kind.EXPERIENCE and filters.axis is None else 1
@@ -204,18 +205,27 @@ def _newest_first(store: Store, hits: Sequence[Hit]) -> tuple[Hit, ...]:
 
 
 def _of_theme(
-    store: Store, kind: Kind, query: Query, ranked: FloatArray, matched: FloatArray
+    store: Store, kind: Kind, query: Query, ranked: FloatArray, matched: FloatArray, now: float, *, has_table: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Return how near each chunk is to the theme of a broad question, and how well it matches."""
-    from satchel.search.recall import gathered  # here, because few questions are broad
+    """Return how near each chunk is to the theme of a broad question, and how well it matches.
+
+    In a question about a period every record of it is.
+    """
+    from satchel.search.recall import gathered, recorded  # here, because few questions are broad
 
     lexicon = store.lexicon(kind)
     owners = lexicon.columns.chunk_document
     best = np.zeros((2, len(lexicon.columns.document_id)))
     for row, values in zip(best, (ranked, matched), strict=True):
         np.maximum.at(row, owners, np.where(lexicon.live_chunk, values, 0.0))
-    near = gathered(store, lexicon, kind, title_of(query), *best)[owners] ** weights.THEME_EXPONENT
-    return near, near * math.sqrt(float(best[1].max(initial=0.0)))
+    period = period_in(subject_of(query.text), now)
+    inside = np.ones(best.shape[1]) if period is None else recorded(store, lexicon, period)
+    if period is not None and not period.subject:
+        return inside[owners], inside[owners]
+    near = gathered(store, lexicon, kind, title_of(query), *best, has_table=has_table) * inside
+    match = max(float(best[1].max(initial=0.0)), weights.THEME_MATCH * bool(has_table and near.any()))
+    near = near[owners] ** weights.THEME_EXPONENT
+    return near, near * math.sqrt(match)
 
 
 def _places(kind: Kind, hits: Sequence[Hit], *, is_theme: bool) -> list[int]:

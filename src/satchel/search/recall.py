@@ -1,8 +1,9 @@
 """Broad questions about records: "everything we know about deployments", "lessons about encoding".
 
 Such a question asks for a theme, and most records of a theme share no word with its name. So the best matches of the
-subject lend their words (Rocchio's feedback, in rounds over more and more of the best): what is near to their
-mean is of the theme. Each record counts by how near it is, never by its place in the list.
+subject lend their words (Rocchio's feedback, in rounds over more and more of the best), and their vectors by the table
+of words: what is near to their mean is of the theme. Each record counts by how near it is, never by its place in the
+list.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from satchel import lazy_numpy as np
+from satchel.embed.static import StaticTable
 from satchel.search import weights
 from satchel.search.bm25 import FloatArray
+from satchel.search.periods import Period
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
 from satchel.text import EXACT_MARK, is_meaningful, pattern, terms_of, words
@@ -30,6 +34,8 @@ def names(subject: str, texts: Iterable[str]) -> bool:
     """Return whether a subject is a name (a person, a service, a file, an error code), as it or the texts write it."""
     told = [token for token in subject.split() if any(map(is_meaningful, words(token)))]
     joined = "\n".join(texts)
+    if len(told) > 1 and " ".join(told).istitle() and " ".join(told) in joined:  # a first name begins its sentence
+        return True
     return bool(told) and all(
         _CODED.search(token) or all(re.search(_written(word), joined) for word in words(token)) for token in told
     )
@@ -40,45 +46,111 @@ def _written(word: str) -> str:
     return rf"\b{re.escape(word.upper())}\b|(?<=[\w,;:(] ){re.escape(word.capitalize())}\b"
 
 
+def recorded(store: Store, lexicon: Lexicon, period: Period) -> FloatArray:
+    """Return 1 for each document of a lexicon that was made in a period, and 0 for the others."""
+    inside = np.zeros(len(lexicon.columns.document_id))
+    places = dict(zip(lexicon.columns.document_id.tolist(), range(len(inside)), strict=True))
+    for number, document in store.documents(places).items():
+        inside[places[number]] = period.begin <= document.created < period.end
+    return inside
+
+
 def gathered(
-    store: Store, lexicon: Lexicon, kind: Kind, subject: str, ranked: FloatArray, matched: FloatArray
+    store: Store,
+    lexicon: Lexicon,
+    kind: Kind,
+    subject: str,
+    ranked: FloatArray,
+    matched: FloatArray,
+    *,
+    has_table: bool = False,
 ) -> FloatArray:
     """Return how near each document of a lexicon is to the theme of a subject, 0 to 1; 0 where it is not of it.
 
     `ranked` is the rank of each document for the subject by itself, and `matched` the share of the subject in it;
-    without a match there is no theme. Of a name only the records count that have it.
+    without a match there is no theme, unless meaning counts, too (`has_table`). Of a name only the records count that
+    have it.
     """
     columns = lexicon.columns
     near = np.zeros(len(columns.document_id))
     live = np.unique(columns.chunk_document[lexicon.live_chunk]).tolist()
-    if not ranked.any() or len(live) > 2_000:  # each is compared with the mean in every round
+    if not (ranked.any() or has_table) or len(live) > 2_000:  # each is compared with the mean in every round
         return near
-    literal = np.flatnonzero(matched >= THEME_LITERAL * matched.max()).tolist()
-    if names(subject, store.texts(columns.document_id[literal].tolist()).values()):
+    literal = np.flatnonzero(matched >= THEME_LITERAL * matched.max()).tolist() if matched.any() else []
+    if literal and names(subject, store.texts(columns.document_id[literal].tolist()).values()):
         near[literal] = 1.0
         return near
     rows = lexicon.derived(("recall", weights.THEME_FIELD), lambda: _rows(store, lexicon, kind, live))
-    nearness = _nearness(rows, dict.fromkeys(_terms(subject), 1.0), {place: float(ranked[place]) for place in live})
+    first = {place: float(ranked[place]) for place in live}
+    meanings = lexicon.derived(("meanings",), lambda: _meanings(store, lexicon, live)) if has_table else None
+    nearness = _nearness(rows, dict.fromkeys(_terms(subject), 1.0), first, meanings, subject)
     top = sorted(nearness.values(), reverse=True)[: weights.THEME_NEAREST]
     largest = sum(top) / len(top)
+    least = largest * (weights.THEME_LEAST if meanings is None else weights.THEME_TABLE_LEAST)
     for place, value in nearness.items():
-        near[place] = min(value / largest, 1.0) if value >= weights.THEME_LEAST * largest else 0.0
+        near[place] = min(value / largest, 1.0) if value >= least and largest > 0 else 0.0
     return near
 
 
+class _Meanings(NamedTuple):
+    """The vectors of documents by the table of words, without what all have in common, one row per place."""
+
+    rows: Mapping[int, int]
+    vectors: FloatArray
+    mean: FloatArray
+
+
+def _meanings(store: Store, lexicon: Lexicon, places: Sequence[int]) -> _Meanings:
+    ids = lexicon.columns.document_id[places].tolist()
+    texts = store.texts(ids)
+    vectors = StaticTable().embed_documents([texts.get(number, "") for number in ids]).astype(np.float64)
+    mean = vectors.sum(axis=0) / (len(vectors) + 10)  # what a few have in common may be their theme
+    return _Meanings(dict(zip(places, range(len(places)), strict=True)), _units(vectors - mean), mean)
+
+
+def _units(vectors: FloatArray) -> FloatArray:
+    lengths: FloatArray = np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9)
+    return vectors / lengths
+
+
 def _nearness(
-    rows: Mapping[int, Mapping[str, float]], subject: Mapping[str, float], nearness: dict[int, float]
+    rows: Mapping[int, Mapping[str, float]],
+    subject: Mapping[str, float],
+    nearness: dict[int, float],
+    meanings: _Meanings | None,
+    text: str,
 ) -> dict[int, float]:
-    """Return how near each row is to the mean of the nearest ones and of the subject, round after round."""
+    """Return how near each row is to the mean of the nearest ones and of the subject, round after round.
+
+    With `meanings` the subject and its nearest rows are compared as vectors, too, beginning with the subject alone.
+    """
     own = _unit(subject)
+    meant = np.zeros(1)
+    if meanings is not None:
+        meant = _units(StaticTable().embed_query(text) - meanings.mean)
+        nearness = _compared(rows, own, meanings, meant)
     for number in range(1, weights.THEME_ROUNDS + 1):
-        best = sorted(filter(nearness.__getitem__, rows), key=lambda place: (-nearness[place], place))
-        feedback = _unit(_sum((rows[place], nearness[place]) for place in best[: weights.THEME_SEEDS * number]))
+        best = sorted((place for place in rows if nearness[place] > 0), key=lambda place: (-nearness[place], place))
+        seeds = best[: weights.THEME_SEEDS * number]
+        feedback = _unit(_sum((rows[place], nearness[place]) for place in seeds))
         mean = _sum(((own, 1.0), (feedback, 1.0)))
-        nearness = {
-            place: sum(mean.get(term, 0.0) * weight for term, weight in row.items()) for place, row in rows.items()
-        }
+        near = meant
+        if meanings is not None and seeds:
+            shares = np.array([nearness[place] for place in seeds])
+            near = meant + _units(shares @ meanings.vectors[[meanings.rows[place] for place in seeds]])
+        nearness = _compared(rows, mean, meanings, near)
     return nearness
+
+
+def _compared(
+    rows: Mapping[int, Mapping[str, float]], mean: Mapping[str, float], meanings: _Meanings | None, meant: FloatArray
+) -> dict[int, float]:
+    """Return how near each row is to a mean of words and to one of vectors."""
+    by_words = {place: sum(mean.get(term, 0.0) * weight for term, weight in row.items()) for place, row in rows.items()}
+    if meanings is None:
+        return by_words
+    share, products = weights.THEME_TABLE_SHARE, (meanings.vectors @ meant).tolist()
+    return {place: (1 - share) * by_words[place] + share * products[row] for place, row in meanings.rows.items()}
 
 
 def _sum(rows: Iterable[tuple[Mapping[str, float], float]]) -> dict[str, float]:

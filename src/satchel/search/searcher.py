@@ -191,10 +191,11 @@ def _file_hits(
     stored = lexicon.stored(chunks_of, owned, partial(chunks_of, store))
     file_signals = _file_signals(ranking, [*dict.fromkeys(documents)])
     file_scores, calls = _file_scores(lexicon, ranking, best), ranking.calls[owned].tolist()
+    cosines = similar.cosine[owned].tolist() if similar is not None else [0.0] * len(owned)
     hits = []
-    for chunk, row, document, called in zip(owned, rows, documents, calls, strict=True):
+    for chunk, row, document, called, cosine in zip(owned, rows, documents, calls, cosines, strict=True):
         own, lead = members[chunk], led.get(chunk, 0.0)
-        signals = file_signals[document] + _part_signals(called, chunk, framed.get(chunk, 0.0), similar, vector_value)
+        signals = file_signals[document] + _part_signals(called, framed.get(chunk, 0.0), cosine, vector_value)
         spans = tuple([ScoredSpan(starts[one], ends[one], values[one]) for one in own])
         file_score = 1.0 + FRAME_FILE * lead if lead else file_scores[document]
         hit = Hit(stored[row][1], relevances[chunk], values[own[0]], spans, signals, file_score)
@@ -258,15 +259,13 @@ def _peripheral_signal(ranking: rank_files.Ranking, document: int) -> list[Signa
     return [factor] if ranking.peripheral[document] else []
 
 
-def _part_signals(
-    calls: float, chunk: int, framed: float, similar: Similar | None, vector_value: float
-) -> tuple[Signal, ...]:
+def _part_signals(calls: float, framed: float, cosine: float, vector_value: float) -> tuple[Signal, ...]:
     """Return the signals of a chunk beside those of its file; `framed` is that of the frame that leads to it."""
     rows = [Signal("calls", round(calls, 4), weights.VALUE_CALLS)] if calls > 0 else []
     if framed > 0:
         rows.append(Signal(TRACE_SIGNAL, round(framed, 4), VALUE_TRACE))
-    if similar is not None and similar.cosine[chunk] > 0:
-        rows.append(Signal("likeness", round(float(similar.cosine[chunk]), 4), vector_value))
+    if cosine > 0:
+        rows.append(Signal("likeness", round(cosine, 4), vector_value))
     return tuple(rows)
 
 

@@ -248,6 +248,12 @@ REASON_EXPONENT: Annotated[float, Between(0, 6)] = 2.0
 """Power of the matched share of the question in the order of commits for such a question: the commit that has all its
 telling words comes before one that repeats a usual word."""
 
+# Names that code has for what is asked (query.py)
+
+IDIOM_WEIGHT: Annotated[float, Between(0, 12)] = 5.0
+"""Weight of names such as `getenv` in a question for environment variables (words/idioms.txt), more than that of any
+word of a question: prose repeats those words, and code reads them by these names (benchmarks/results/idioms.json)."""
+
 # Commits and calls as signals (votes.py)
 
 COMMIT_HALF_LIFE_DAYS: Annotated[float, Between(90, 10_000)] = 3 * 365.25
@@ -419,6 +425,15 @@ THEME_LEAST: Annotated[float, Between(0, 1)] = 0.15
 """Nearness, in parts of the mean of the nearest records, from which a record is of the theme. Of 20 questions about
 60 experiences .81 of the right ones are shown in 4,000 tokens, .75 of what is shown is right (`benchmarks/recall.py`);
 with .12 it is .87 and .72, with .18 .80 and .80. Without themes it was .16 and .81."""
+
+THEME_TABLE_SHARE: Annotated[float, Between(0, 1)] = 0.7
+"""Share of the table of words beside the words themselves in the nearness to a theme."""
+
+THEME_TABLE_LEAST: Annotated[float, Between(0, 1)] = 0.3
+"""`THEME_LEAST` with the table of words (`benchmarks/broad.py`, `benchmarks/recall.py`)."""
+
+THEME_MATCH: Annotated[float, Between(0, 1)] = 0.5
+"""How well the records of a theme match at least where it was found by its meaning."""
 
 THEME_NEAREST: Annotated[int, Between(1, 20)] = 3
 """Nearest records whose mean is the largest nearness."""

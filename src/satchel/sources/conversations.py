@@ -71,6 +71,14 @@ class Exchange:
         return not self.replies and without_pictures(self.said).rstrip().endswith("?")
 
 
+def time_of(key: str) -> float:
+    """Return the time in the key of an exchange in seconds (UTC), 0 if it has none."""
+    try:
+        return datetime.strptime(f"{key.rpartition('/')[2][:19]}000+0000", "%Y%m%dT%H%M%S.%f%z").timestamp()
+    except ValueError:
+        return 0.0
+
+
 ID_CHARACTERS = 8
 """Characters of an exchange's id in its key: unique in a session, together with the millisecond before them."""
 

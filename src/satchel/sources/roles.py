@@ -30,14 +30,23 @@ def file_role(path: str) -> str:
     `src/test/java/`: names that also stand for something a library ships count only outside a package. A file that is
     called a test is one in any folder.
     """
-    *folders, name = path.split("/")
+    name = path.rpartition("/")[2]
     if _CAMEL_TEST.fullmatch(name) or _TEST_FILE.fullmatch(name.lower()):
         return "test"
-    for position, folder in enumerate(folders):
-        role = "test" if _TEST_FOLDER.fullmatch(folder.lower()) else _FOLDERS.get(folder.lower())
-        if role is not None and not _is_shipped(folders, position):
-            return role
+    if role := folder_role(path):
+        return "test" if role == "testing" else role
     return "generated" if _GENERATED_FILE.fullmatch(name.lower()) else "source"
+
+
+def folder_role(path: str) -> str:
+    """Return the role of a file by its folders alone, empty for none; `testing` is a role of its own."""
+    folders = path.split("/")[:-1]
+    for position, folder in enumerate(folders):
+        name = folder.lower()
+        role = "test" if _TEST_FOLDER.fullmatch(name) else _FOLDERS.get(name)
+        if role is not None and not _is_shipped(folders, position):
+            return "testing" if name == "testing" else role
+    return ""
 
 
 def _is_shipped(folders: list[str], position: int) -> bool:
@@ -147,12 +156,15 @@ def language_of_page(path: str) -> str:
     return ""
 
 
+_ASKS_OF_HISTORY = wording("asks of history")
 _ASKS = {role: wording(f"asks for {role}") for role in Peripheral}
 
 
 def asked_peripherals(title: str) -> frozenset[Peripheral]:
     """Return the peripheral files that the first line of a question asks for by what they are."""
     named = {role for role, form in _ASKS.items() if form.search(title)}
+    if _ASKS_OF_HISTORY.search(title):
+        named.add(Peripheral.CHANGELOG)  # release notes say what was removed, and why
     languages = {name for name in _LANGUAGE_NAMES.values() if name}
     if languages.intersection(re.findall(r"[a-z]+", title.lower())):
         named.add(Peripheral.TRANSLATION)

@@ -59,10 +59,10 @@ class StorePlace:
             try:
                 from satchel.store.qdrant import QdrantIndex  # here, because the extra may not be installed
             except ModuleNotFoundError as error:
+                from satchel.system.installed import with_extra
+
                 store.close()
-                raise MissingExtraError(
-                    "store.vectors needs Qdrant's client: pip install '.[qdrant]' in a checkout"
-                ) from error
+                raise MissingExtraError(f"store.vectors needs Qdrant's client: {with_extra('qdrant')}") from error
             store.vector_index = QdrantIndex(self.vectors, store.name)
         return store
 
@@ -73,7 +73,9 @@ class StorePlace:
         except ModuleNotFoundError as error:
             if error.name != "psycopg":
                 raise
-            raise MissingExtraError("store.url needs psycopg: pip install '.[postgres]' in a checkout") from error
+            from satchel.system.installed import with_extra
+
+            raise MissingExtraError(f"store.url needs psycopg: {with_extra('postgres')}") from error
         return PostgresStore(
             self.url, self.root, is_shared=self.is_shared, disposable=disposable, workspaces=workspaces
         )

@@ -359,7 +359,7 @@ class Store(ABC):
         cached = self._derived.vectors.get(kind)
         if cached is None or cached[:2] != (revision, fingerprint):
             rows = self._vector_rows(kind, fingerprint, "v.chunk, v.vector")
-            cached = self._derived.vectors[kind] = (revision, fingerprint, self._table(rows))
+            cached = self._derived.vectors[kind] = (revision, fingerprint, self._table(rows, fingerprint))
         return cached[2]
 
     def _vector_rows(self, kind: Kind, fingerprint: str, columns: str) -> list[Row]:
@@ -370,11 +370,11 @@ class Store(ABC):
             (fingerprint, kind, *bindings),
         )
 
-    def _table(self, rows: Sequence[tuple[int, bytes]], *, of_many: bool = False) -> VectorTable:
+    def _table(self, rows: Sequence[tuple[int, bytes]], fingerprint: str, *, of_many: bool = False) -> VectorTable:
         from satchel.store.vectors import decode  # here, because most roots have no vectors
 
         with self._decoding():
-            return decode([row[0] for row in rows], [row[1] for row in rows], of_many=of_many)
+            return decode([row[0] for row in rows], [row[1] for row in rows], fingerprint, of_many=of_many)
 
     def nearness(self, kind: Kind, fingerprint: str) -> VectorTable | NearVectors:
         """Return what compares a vector with those of `vectors`: all of them, or with an index the nearest of many."""
@@ -387,7 +387,7 @@ class Store(ABC):
 
         def read(rows: Sequence[int]) -> VectorTable:
             sql = f"SELECT chunk, vector FROM vectors WHERE chunk {IN_LIST} AND fingerprint = ? ORDER BY chunk"
-            return self._table(self._rows_in(sql, rows, (fingerprint,)), of_many=True)
+            return self._table(self._rows_in(sql, rows, (fingerprint,)), fingerprint, of_many=True)
 
         revision = self.revision
         cached = self._derived.vector_rows.get(kind)

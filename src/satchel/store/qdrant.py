@@ -19,11 +19,11 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException
 
-from satchel import lazy_numpy as np
 from satchel.errors import StoreError
-from satchel.store.vectors import Finder
+from satchel.store.vectors import Finder, numbers
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
     from satchel.store.protocol import Store
@@ -57,7 +57,7 @@ class QdrantIndex:
             with self._reported():
                 client, revision = _client(self._place), state.revision
                 if self._copied.get(name) != revision:
-                    _copy(client, name, state._rows(_VECTORS, (fingerprint, kind)))
+                    _copy(client, name, state._rows(_VECTORS, (fingerprint, kind)), fingerprint)
                     self._copied[name] = revision
                 found = client.query_points(name, query=vector.tolist(), limit=most, with_payload=["row"])
             return [point.payload["row"] for point in found.points if point.payload]
@@ -85,12 +85,12 @@ def _client(place: str) -> QdrantClient:
     return client
 
 
-def _copy(client: QdrantClient, name: str, rows: Sequence[tuple[int, bytes]]) -> None:
+def _copy(client: QdrantClient, name: str, rows: Sequence[tuple[int, bytes]], fingerprint: str) -> None:
     """Make the points of a collection those of these rows. A point is named by its row and vector, so none changes."""
     wanted = {_point(row, vector): (row, vector) for row, vector in rows}
     present: set[int] = set()
     if not client.collection_exists(name):
-        dimension = len(rows[0][1]) // 2
+        dimension = numbers([rows[0][1]], fingerprint).shape[1]
         params = models.VectorParams(size=dimension, distance=models.Distance.DOT)
         client.create_collection(name, vectors_config=params)
     offset = None
@@ -105,9 +105,9 @@ def _copy(client: QdrantClient, name: str, rows: Sequence[tuple[int, bytes]]) ->
     for start in range(0, len(new), BATCH):
         points = new[start : start + BATCH]
         rows = [wanted[point] for point in points]
-        numbers = np.frombuffer(b"".join(vector for _, vector in rows), dtype="<f2").reshape(len(rows), -1)
+        matrix = numbers([vector for _, vector in rows], fingerprint)
         client.upsert(name, models.Batch(
-            ids=[*points], vectors=numbers.astype(float).tolist(), payloads=[{"row": row} for row, _ in rows]
+            ids=[*points], vectors=matrix.astype(float).tolist(), payloads=[{"row": row} for row, _ in rows]
         ))  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from satchel import __version__, vocabulary
 from satchel.codec import json_text
 from satchel.engine import Satchel
 from satchel.errors import LockedError, SatchelError, UsageError
-from satchel.operations.operation import Caller, Operation, StoppedError, without_home
+from satchel.operations.operation import HELP, Caller, Operation, StoppedError, flat, option_help, without_home
 from satchel.operations.registry import OPERATIONS
 from satchel.safety import sanitize
 from satchel.system import telemetry
@@ -304,7 +304,10 @@ async def performed(
     shared: ServerState = request.app.state.served
 
     def work(should_stop: ShouldStop) -> bytes:
-        done = operation.run(shared.engine, arguments(), Caller(shared.indexing, should_stop))
+        given = flat(arguments())
+        if given.pop(HELP, False):
+            return f"{json_text({'text': option_help(operation)})}\n".encode()
+        done = operation.run(shared.engine, given, Caller(shared.indexing, should_stop))
         envelope = {**done.envelope, **more()}
         return f"{json_text(_without_places(envelope) if operation.name in PLACES else envelope)}\n".encode()
 

@@ -54,9 +54,9 @@ def test_a_gap_is_followed_by_a_label() -> None:
     assert _labels(span, later) == ["@@40 of Reader.read", "@@50 of Reader.read"]
 
 
-def test_the_end_of_a_long_function_is_named_with_the_handle_of_what_is_left() -> None:
+def test_the_end_of_a_definition_is_named_with_the_handle_of_what_is_left() -> None:
     span, later = (piece(line, "x = 1", "Reader.read", Detail.SPAN) for line in (40, 50))
-    cuts = (Cut("a2b3c4d5", 30, 120, "Reader.read", ((51, 120), (30, 39))), Cut("e2f3g4h5", 30, 120, "Reader.read"))
+    cuts = (Cut("a2b3c4d5", 30, 120, "Reader.read", ((51, 120), (30, 39))), Cut("e2f3g4h5", 40, 120, ""))
     text = labelled([span, later], shown=True, numbered=True, cuts=cuts)
     assert text.split("\n") == ["@@40 of Reader.read", "40\tx = 1", "… 41-49", "50\tx = 1", "… 51-120 a2b3c4d5"]
     assert "a2b3" not in labelled([span, later], shown=True, cuts=cuts)

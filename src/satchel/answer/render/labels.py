@@ -113,8 +113,8 @@ def labelled(pieces: Iterable[Piece], *, shown: bool, numbered: bool = False, cu
     """Return the pieces of a file, each below its label. With `shown`, touching pieces share a label where possible.
 
     `numbered` puts its number and a tab before each line; text in the place of other lines has none. Then the pieces of
-    one definition share a label, and missing lines between them are one line: `… 12-20`. The end of a long function of
-    the `cuts` is a line with the handle of all that is left of it: `… 24-90 a2b3c4d5`.
+    one definition share a label, and missing lines between them are one line: `… 12-20`. The end of one of the
+    `cuts` is a line with the handle of it, of a long function of all that is left: `… 24-90 a2b3c4d5`.
     """
     rows: list[str] = []
     before: Piece | None = None
@@ -135,7 +135,7 @@ def labelled(pieces: Iterable[Piece], *, shown: bool, numbered: bool = False, cu
 
 
 def _end_of_cut(piece: Piece, after: Piece | None, cuts: Sequence[Cut]) -> list[str]:
-    ended = (cut for cut in cuts if cut.rest and cut.name == piece.name and cut.start <= piece.end < cut.end)
+    ended = (cut for cut in cuts if cut.name and cut.name == piece.name and cut.start <= piece.end < cut.end)
     left = [cut for cut in ended if after is None or cut.end < after.start]
     return [f"{GAP} {piece.end + 1}-{cut.end} {cut.handle}".rstrip() for cut in left]
 

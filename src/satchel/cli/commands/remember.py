@@ -407,10 +407,10 @@ def show_value(invocation: Invocation, identity: str) -> None:
 
 @operation_command(PROPOSALS, "propose", values_command, shows="the proposals")
 def propose(invocation: Invocation, arguments: dict[str, Any]) -> None:
-    """Propose a value for each group: the lesson of a member that is nearest to the centre."""
+    """Propose a value for each group: what most members say, in the words of one of them or of a model."""
     answered = ask(invocation, PROPOSALS, arguments)
     lines = (
-        f"{one.cluster.id}  {len(one.cluster.members)}  {line(one.text or '(mixed: no lesson fits three members)')}"
+        f"{one.cluster.id}  {len(one.cluster.members)}  {line(one.shown or '(mixed: no three members say the same)')}"
         for one in answered.subject
     )
     nothing = "there are no groups yet: `satchel values cluster` finds them"
@@ -433,7 +433,7 @@ def validate(invocation: Invocation, text: Sequence[str], *, cluster_id: str) ->
 @click.argument("text", nargs=-1, required=True, metavar="TEXT|-")
 @click.option("--cluster", "cluster_id", required=True, metavar="ID", help="The group that is its evidence.")
 def accept(invocation: Invocation, text: Sequence[str], *, cluster_id: str) -> None:
-    """Keep a text as a value of a group, with the members of the group as its evidence."""
+    """Keep a text as a value of a group, with the members that say it as its evidence."""
     content = streams.read_question(text, color=invocation.color)
     with opened(invocation) as satchel:
         value = satchel.values.accept(content, cluster_id)

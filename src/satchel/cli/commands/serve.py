@@ -71,6 +71,13 @@ def serve_command(
     `Authorization: Bearer TOKEN` instead, with the token that --show-token prints, or the value of SATCHEL_HTTP_TOKEN.
     GET /openapi.json describes the API. Ctrl-C ends it after the requests in progress, a second Ctrl-C at once.
     """
+    try:
+        import starlette  # noqa: F401 - before the token is made and anything listens
+        import uvicorn  # noqa: F401
+    except ModuleNotFoundError as error:
+        from satchel.system.installed import with_extra
+
+        raise MissingExtraError(f"`satchel serve` needs {error.name}: {with_extra('mcp')}") from error
     from satchel.config import Folders
     from satchel.web.middleware import Access, bracketed, load_token, own_origins
 
@@ -79,10 +86,6 @@ def serve_command(
         streams.write_line(token)
         return 0
     check_reach(host, os.environ, allow_remote=allow_remote)
-    try:
-        import uvicorn  # noqa: F401 - before anything listens
-    except ImportError as error:
-        raise MissingExtraError(f"`satchel serve` needs {error.name}: pip install '.[mcp]' in a checkout") from error
     with listening(host, port) as sock:
         own_port = sock.getsockname()[1]
         unused = get_context("spawn").Semaphore() if workers > 1 else None

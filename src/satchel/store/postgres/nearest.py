@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from satchel.store import vectors
 from satchel.store.postgres.connection import STATEMENT_SECONDS, ServerConnection, literal
+from satchel.types import IN_STEPS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +38,11 @@ _IN_SIGHT = (
 _LONG = "SET statement_timeout = 0; SET maintenance_work_mem = '1GB'"
 """A build takes minutes, and far longer where the graph does not fit into memory: 1 kB a vector of 384 numbers."""
 
-_SIZES = "SELECT fingerprint, max(length(vector)) / 2, count(*) FROM satchel.vectors WHERE root = {} GROUP BY 1"
+_SIZES = (
+    "SELECT fingerprint, max(length(vector)) / 2, count(*) FROM satchel.vectors "
+    f"WHERE root = {{}} AND NOT fingerprint LIKE '%{IN_STEPS}' GROUP BY 1"
+)
+"""Vectors in 8 bits have no index: they are those of a table, whose texts are compared in microseconds."""
 
 
 def _halves() -> str:

@@ -2,6 +2,7 @@
 
 import { button, byId, element, replace } from "./dom.js";
 import { budgetBar, sections, treemap } from "./budget.js";
+import { callers, places } from "./callers.js";
 import { changeList, differences } from "./changes.js";
 import { itemCard } from "./item.js";
 import { markWords } from "./marking.js";
@@ -98,7 +99,7 @@ function packed(answer, acts) {
   }
   return [
     element("div", { class: "packed-head" }, views(), linkButton(), copyButton(answer)),
-    state().raw ? raw(answer) : rendered(answer, acts),
+    state().raw ? raw(answer) : [callers(answer.meta.callers), rendered(answer, acts), places(answer.meta.places)],
   ];
 }
 

@@ -38,7 +38,7 @@ export function requestOf(now) {
       { query: question, lens: now.lens, max_tokens: now.max, format: now.format === "json" ? "json" : "markdown" },
     ];
   }
-  const given = { question, max_tokens: now.max, format: now.format, purpose: "read" };
+  const given = { question, max_tokens: now.max, format: now.format };
   const listed = { types: now.types, include: now.pin, exclude: now.without };
   const asked = Object.entries(listed).filter(([, values]) => values.length);
   return ["context_query", { ...given, ...Object.fromEntries(asked), ...(now.limit ? { limit: now.limit } : {}) }];

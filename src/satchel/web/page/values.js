@@ -110,7 +110,7 @@ function proposals(rows) {
       "p",
       { class: "told" },
       inline(
-        "What each group teaches, in the words of its most central member. " +
+        "What each group teaches, in the words of a member whose lesson most of the others share. " +
           "`satchel values accept` keeps one as a value.",
       ),
     ),
@@ -121,7 +121,7 @@ function proposals(rows) {
         element(
           "li",
           {},
-          element("span", {}, row.text || "No member says what it teaches."),
+          element("span", {}, row.text ? (row.member ? `example: ${row.text}` : row.text) : "No three members say the same."),
           element(
             "span",
             { class: "left-out-facts" },

@@ -1,0 +1,67 @@
+"""Equal definitions in a list of hits: the versions of a package beside each other, a copy of another's code."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+
+from satchel.answer.candidates import DECLARED
+from satchel.answer.source_lines import FileLines, Unreadable
+from satchel.types import Hit, Kind, Location
+
+
+def without_copies(hits: Sequence[Hit], files: FileLines) -> list[Hit]:
+    """Return the hits without definitions of code that repeat a better one in another file, which names their places.
+
+    The best is the first. A definition has several lines; only hits whose file is as it was indexed are compared.
+    """
+    alike: dict[Hashable, list[Hit]] = defaultdict(list)
+    for hit in hits:
+        if place := _compared(hit):
+            alike[hit.chunk.title.rpartition(".")[2], place.end_line - place.start_line].append(hit)
+    copies: dict[str, str] = {}
+    places: dict[str, list[Location]] = defaultdict(list)
+    for group in alike.values():
+        best: dict[Hashable, Hit] = {}
+        for hit in group if len(group) > 1 else ():
+            place = hit.chunk.location
+            assert place is not None
+            first = best.setdefault(_text(place, files), hit)
+            if first.chunk.document != hit.chunk.document:
+                copies[hit.chunk.id] = first.chunk.id
+                places[first.chunk.id].append(place)
+    kept = (hit for hit in hits if hit.chunk.id not in copies)
+    return [hit._replace(copies=tuple(places[hit.chunk.id])) if hit.chunk.id in places else hit for hit in kept]
+
+
+def listed(search: Callable[[int], list[Hit]], limit: int, files: FileLines) -> list[Hit]:
+    """Return the hits of a search for at most so many files of a kind; files of nothing but copies take no place."""
+    hits = search(limit)
+    kept = without_copies(hits, files)
+    missing = len(_files(hits)) - len(_files(kept))
+    if not missing:
+        return kept
+    more = without_copies(search(limit + missing), files)
+    chosen = {key for kind in Kind for key in [one for one in _files(more) if one[0] is kind][:limit]}
+    return [hit for hit in more if hit.chunk.location is None or _file(hit) in chosen]
+
+
+def _compared(hit: Hit) -> Location | None:
+    place = hit.chunk.location
+    is_definition = hit.chunk.kind is Kind.CODE and hit.chunk.role in DECLARED and hit.best_line is not None
+    return place if is_definition and place is not None and place.end_line > place.start_line else None
+
+
+def _text(place: Location, files: FileLines) -> Hashable:
+    """Return the lines of a place; what is equal to itself alone if they cannot be read."""
+    read = files.read(place.path)
+    return place if isinstance(read, Unreadable) else tuple(read.lines[place.start_line - 1 : place.end_line])
+
+
+def _file(hit: Hit) -> tuple[Kind, int]:
+    return hit.chunk.kind, hit.chunk.document
+
+
+def _files(hits: Sequence[Hit]) -> list[tuple[Kind, int]]:
+    """Return the files of the hits, each once and in their order."""
+    return list(dict.fromkeys(_file(hit) for hit in hits if hit.chunk.location is not None))

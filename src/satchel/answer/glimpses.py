@@ -1,0 +1,91 @@
+"""Glimpses: where it is not sure which definition answers, the few lines of each that match best.
+
+An answer that is sure shows the best definition whole. Where many match nearly as well, one of them whole is mostly
+the wrong one: then each shows its declaration and its best lines, and what room is left completes them, the best first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from functools import partial
+
+from satchel.answer import weights
+from satchel.answer.candidates import Candidate, Narrowing, Step, lines_size, signature_range
+from satchel.answer.sections import Follow, Group, Section
+from satchel.answer.source_lines import Lines, joined, trimmed
+from satchel.answer.truncation import matches
+from satchel.types import Detail, Kind, Range
+
+
+def is_unsure(sections: Sequence[Section]) -> bool:
+    """Return whether more than a few definitions of code match nearly as well as the best one."""
+    own = [candidate for section in sections if section.kind is Kind.CODE for candidate in section.candidates]
+    least = max((one.value for one in own), default=0.0) - weights.FIND_RANGE
+    return len({one.chunk.id for one in own if one.value > least}) > weights.RIVALS
+
+
+def with_glimpses(section: Section, terms: AbstractSet[str], *, unsure: bool) -> Section:
+    """Return a section of code with the best lines of each definition in place of the definition.
+
+    Where the answer is not `unsure`, the definitions near the best one stay whole.
+    """
+    if section.kind is not Kind.CODE:
+        return section
+    least = math.inf if unsure else max((one.value for one in section.candidates), default=0.0) - weights.FIND_RANGE
+    shown = section.highest_value - weights.VALUE_RANGE  # others would be made for nothing
+    candidates = tuple(
+        _glimpse(one, section.lines[one.group], terms) if shown <= one.value < least else one
+        for one in section.candidates
+    )
+    follow = partial(_later, section.follow, least) if section.follow is not None else None
+    return replace(section, candidates=candidates, follow=follow)
+
+
+def _glimpse(candidate: Candidate, lines: Lines, terms: AbstractSet[str]) -> Candidate:
+    """Return a candidate with its declaration and its best lines; as it is if it has hardly more, or is pinned."""
+    location, spans = candidate.chunk.location, candidate.hit.spans
+    if location is None or candidate.pinned or not candidate.steps:
+        return candidate
+    shown = candidate.steps[0].ranges
+    if sum(end - start + 1 for start, end in shown) <= weights.GLIMPSE_LINES + weights.JOIN_LINES:
+        return candidate
+    best = spans[0] if candidate.steps[0].detail is Detail.FULL and spans else None
+    first, last = (best.start, best.end) if best is not None else shown[-1]
+    # A span may end with the line that matches: what is around it tells as much.
+    beside, (start, end) = weights.GLIMPSE_LINES // 2, _own_lines(candidate, lines)
+    (first, last), _ = trimmed(lines, max(first - beside, start), min(last + beside, end))
+    window = _best_lines(lines, (first, last), terms)
+    signature = signature_range(candidate.chunk, lines)
+    ranges = tuple(joined([*([signature] if signature is not None else []), window], weights.JOIN_LINES))
+    made = replace(candidate, size=sum(lines_size(lines, *one) for one in ranges))
+    return made.offering((Step(Detail.SPAN, ranges),), Narrowing(lines, window, terms, candidate.chunk))
+
+
+def _own_lines(candidate: Candidate, lines: Lines) -> Range:
+    """Return the lines of a definition; those that are shown, where they are all of it, have no licence above them."""
+    step, location = candidate.steps[0], candidate.chunk.location
+    assert location is not None
+    if step.detail is Detail.FULL:
+        return step.ranges[0][0], step.ranges[-1][1]
+    return location.start_line, min(location.end_line, len(lines.lines))
+
+
+def _best_lines(lines: Lines, span: Range, terms: AbstractSet[str]) -> Range:
+    """Return the lines of a span that together match best, at most `GLIMPSE_LINES`, what matches in their middle."""
+    start, end = span
+    gains = matches(lines.lines[start - 1 : end], terms)
+    width = weights.GLIMPSE_LINES
+    sums = [sum(gains[index : index + width]) for index in range(max(len(gains) - width, 0) + 1)]
+    first = sums.index(max(sums))
+    last = next((index for index in range(first, len(sums)) if sums[index] < sums[first]), len(sums)) - 1
+    first = start + (first + last) // 2
+    return first, min(first + width - 1, end)
+
+
+def _later(follow: Follow, least: float, candidate: Candidate, step: Step, group: Group) -> Sequence[Candidate]:
+    """Return the companions of a candidate, the rest of a glimpse, which is worth less than `least`, after others."""
+    made = follow(candidate, step, group)
+    return made if candidate.value >= least else [one.valued(one.value - weights.REST_DROP) for one in made]

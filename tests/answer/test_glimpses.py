@@ -1,0 +1,70 @@
+"""Where many definitions may answer, the best lines of each are shown, and no guess whole."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from satchel import Satchel
+from satchel.answer import weights
+from satchel.testing import TinyRepository
+from satchel.types import Context
+
+FILL = "".join(f"    step_{number} = shelf.take({number})\n" for number in range(20))
+
+
+def ask(folder: Path, names: list[str], question: str, max_tokens: int = 4_000) -> Context:
+    files = {
+        f"yard/{name}.py": f"def {name}(shelf):\n{FILL}    sound_the_tide_alarm(shelf)\n{FILL}    return shelf\n"
+        for name in names
+    }
+    repository = TinyRepository(folder / "yard")
+    repository.commit("Build it", files)
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(folder / "home")}) as engine:
+        return engine.assemble(question, purpose="find", types=["code"], max_tokens=max_tokens)
+
+
+def ranges(context: Context) -> list[list[tuple[int, int]]]:
+    return [list(item.spans) for item in context.items]
+
+
+def test_of_many_that_match_alike_each_shows_its_declaration_and_the_lines_that_match(tmp_path: Path) -> None:
+    names = ["wharf", "crane", "barge", "canal", "sluice", "towpath", "lantern", "quay"]
+    context = ask(tmp_path, names, "where is the tide alarm sounded", 2_000)
+    assert len(context.items) == len(names)
+    for shown in ranges(context):
+        lines = {line for start, end in shown for line in range(start, end + 1)}
+        assert {1, 21, 22, 23, 24} <= lines
+        assert len(lines) <= weights.GLIMPSE_LINES + 2 + weights.JOIN_LINES
+    assert context.usage.used <= 2_000
+
+
+def test_every_line_of_a_glimpse_is_shown_or_in_a_gap_that_says_where_it_is(tmp_path: Path) -> None:
+    names = ["wharf", "crane", "barge", "canal", "sluice", "towpath", "lantern", "quay"]
+    text = ask(tmp_path, names, "where is the tide alarm sounded", 2_000).text.partition("## Places")[0]
+    for shown in text.split("\n### ")[1:]:
+        lines = {int(number) for number in re.findall(r"^(\d+)\t", shown, re.MULTILINE)}
+        for start, end in re.findall(r"^… (\d+)-(\d+)(?: [a-z2-7]{8})?$", shown, re.MULTILINE):
+            lines |= {*range(int(start), int(end) + 1)}
+        assert lines == {*range(1, 44)}
+
+
+def test_room_that_is_left_completes_them_the_best_first(tmp_path: Path) -> None:
+    names = ["wharf", "crane", "barge", "canal", "sluice", "towpath"]
+    context = ask(tmp_path, names, "where is the tide alarm sounded")
+    whole = [shown == [(1, 43)] for shown in ranges(context)]
+    assert whole[0]
+    assert whole == sorted(whole, reverse=True)
+    assert context.usage.used <= weights.UNSURE_TOKENS
+
+
+def test_where_few_match_the_best_is_whole(tmp_path: Path) -> None:
+    context = ask(tmp_path, ["wharf", "crane"], "where is the tide alarm sounded", 1_500)
+    assert ranges(context)[0] == [(1, 43)]
+
+
+def test_an_answer_that_ends_below_the_budget_says_where_and_what_shows_more(tmp_path: Path) -> None:
+    names = [f"wharf_{number}" for number in range(40)]
+    text = ask(tmp_path / "much", names, "where is the tide alarm sounded").text
+    assert f"(at most {weights.UNSURE_TOKENS:,} tokens, --fill shows more)*" in text
+    assert "--fill" not in ask(tmp_path / "little", names, "where is the tide alarm sounded", 1_200).text
