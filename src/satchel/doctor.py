@@ -336,6 +336,7 @@ def check_left_out(places: Places, settings: config.Settings) -> Check:
     from satchel.index.run import build_options
     from satchel.store.place import INDEX_NAME
     from satchel.store.sqlite import SqliteStore
+    from satchel.system.git import find_repository
 
     walk_options = build_options(settings, places, b"", vault=False).walk
     if not (places.index / INDEX_NAME).exists():
@@ -346,6 +347,9 @@ def check_left_out(places: Places, settings: config.Settings) -> Check:
     rows = [f"{reason} {len(paths):,}: {_names(paths)}" for reason, paths in told.items()]
     others = [f"{reason} {len(paths):,}" for reason, paths in sorted(left.paths.items()) if reason not in told]
     rows += [f"by rules, by name, or no text: {', '.join(others)}"] if others else []
+    repository = find_repository(places.root)
+    if repository is not None and (repository.shallow or repository.partial):
+        rows.append("old commits, or their files: a shallow or partial clone")
     return ok("left out", "; ".join(rows) or "nothing")
 
 

@@ -11,7 +11,7 @@ from satchel import Satchel
 from satchel.cli.application import run
 from satchel.doctor import examine
 from satchel.errors import UsageError
-from tests.repositories import commit, new_repository
+from tests.repositories import commit, git, new_repository
 
 CODE = "def ordinary(price):\n    return price * 2\n"
 MINIFIED = "var a=function(b){return b+1};" * 400
@@ -105,6 +105,16 @@ def test_doctor_names_what_is_left_out(root: Path, satchel: Satchel) -> None:
     (check,) = [one for one in examine(root, root) if one.name == "left out"]
     assert check.message.startswith("minified 1: app.min.js; ignored-tracked 1: src/evil.py; by rules")
     assert "binary 1" in check.message
+
+
+def test_doctor_says_that_a_clone_is_shallow(root: Path, tmp_path: Path) -> None:
+    commit(root, "first", {"a.py": CODE})
+    commit(root, "second", {"a.py": CODE * 2})
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{root}", "clone")
+    with Satchel.open(tmp_path / "clone") as satchel:
+        satchel.index()
+    (check,) = [one for one in examine(tmp_path / "clone", tmp_path / "clone") if one.name == "left out"]
+    assert check.message == "old commits, or their files: a shallow or partial clone"
 
 
 def test_why_says_that_a_file_is_left_out(root: Path, satchel: Satchel) -> None:
