@@ -306,9 +306,9 @@ def _fits(part: str) -> bool:
 
 
 _LIVE = re.compile(
-    r"""!?\[[^\]\n]*\](?:\s?[(\[]|:\s) | <[!/?] | <[a-z][^<>]*[=:]
+    r"""!?\[[^\]\n]*\](?:\s?[(\[]|:\s) | <!-- | <[!/?][^<>]*> | <[a-z][^<>]*[=:][^<>]*>
     | <(?:a|b|base|br|code|details|div|embed|form|h[1-6]|hr|i|iframe|img|input|link|math|meta|object|p|pre|script|span
-        |style|svg|table|textarea|title|u|video)\b""",
+        |style|svg|table|textarea|title|u|video)\b[^<>]*>""",
     re.IGNORECASE | re.VERBOSE,
 )
 """A link, a picture or HTML, which whatever shows the Markdown of an answer would load or follow."""
