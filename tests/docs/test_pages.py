@@ -59,7 +59,7 @@ def _named(text: str) -> Iterator[str]:
     for line in text.splitlines():
         for identity in IDENTITY.findall(line):
             yield identity
-            yield re.split(r"\s{2,}", line.strip())[-1]
+            yield re.split(r"\s{2,}", line.strip())[-1].removeprefix("example: ")
 
 
 def _run(line: str) -> tuple[int, str, str]:

@@ -27,7 +27,12 @@ def said(text: str, *actions: Action, reply: str = "Done.") -> Exchange:
         ("Remember that the lock lasts until 04:00.", "fact", "The lock lasts until 04:00."),
         ("The billing service listens on port 9411.", "fact", "The billing service listens on port 9411."),
         ("Bitte niemals direkt auf main pushen.", "preference", "Niemals direkt auf main pushen."),
-        ("Don't touch the files under api/gen.", "preference", "Don't touch the files under api/gen."),
+        (
+            "Don't edit api/gen, they come from the schema.",
+            "preference",
+            "Don't edit api/gen, they come from the schema.",
+        ),
+        ("Merk dir bitte: main ist geschützt, api/gen auch.", "fact", "Main ist geschützt, api/gen auch."),
     ],
 )
 def test_lasting_sentences_are_proposed_without_their_openings(text: str, kind: str, proposal: str) -> None:
@@ -48,6 +53,12 @@ def test_lasting_sentences_are_proposed_without_their_openings(text: str, kind: 
         "> We decided to use NATS.",
         "The server is down.",
         "Maybe we should always use NATS.",
+        "Don't touch the files under api/gen.",
+        "Always fails at the same place.",
+        "Use a set instead of the list here.",
+        "We settled on that for all new tables.",
+        "The linter says: 'Prefer const. Always use strict equality.' Fix both.",
+        "We decided to use NATS. Hmm, no wait, scratch that.",
     ],
 )
 def test_questions_conditions_quotations_and_what_is_for_now_are_left_alone(text: str) -> None:
@@ -55,9 +66,16 @@ def test_questions_conditions_quotations_and_what_is_for_now_are_left_alone(text
 
 
 def test_a_statement_in_a_long_prompt_describes_a_bug() -> None:
-    statement = "The cache is in src/cache.py."
+    statement = "The cache server listens on port 6380."
     assert [one.kind for one in proposed([said(statement)])] == ["fact"]
     assert proposed([said(statement + " It breaks in many ways." * 30)]) == []
+
+
+def test_what_the_next_prompt_takes_back_is_not_proposed() -> None:
+    chosen, taken_back = said("Let's go with Celery."), said("Actually no, forget it.")
+    assert [one.kind for one in proposed([chosen, said("Go on.")])] == ["decision"]
+    assert proposed([chosen, taken_back]) == []
+    assert len(proposed([chosen, replace(taken_back, session="t")])) == 1
 
 
 def test_a_check_that_failed_and_passed_after_a_change_is_an_experience() -> None:

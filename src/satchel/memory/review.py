@@ -2,7 +2,8 @@
 
 Rules read sentences of the user ("always", "never", "whenever", "from now on", "we decided", "X is Y" with a name or a
 number), what is said beside the matter ("by the way, ...") and in a correction ("No, stop. ..."), and commands that
-failed and later passed. They leave out questions, conditions, doubts, what is only for now, quotations and pasted text.
+failed and later passed. They leave out questions, conditions, doubts, what is only for now, what is taken back in the
+next sentence, quotations and pasted text.
 Days are written as dates, because "yesterday" is another day when it is read.
 
 The model (`memory.endpoint`) gets one request for a session, and answers in JSON; a candidate of it without a literal
@@ -60,7 +61,7 @@ _FENCES = pattern(r"```.*?(?:```|\Z)", re.DOTALL)
 _AFTER_COLON = pattern(r":[ ]*\n.*\Z", re.DOTALL)
 _LINES = pattern(r"^(?:[>|#]| {4}|\t).*$", re.MULTILINE)
 _SENTENCE = pattern(r"(?<=[.!?])[\"')]*\s+(?=[^\W\d_]|[`\"'(])|\n+")
-_QUOTED = pattern(r"\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|`[^`\n]*`")
+_QUOTED = pattern(r"\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|`[^`\n]*`|(?<!\w)'[^'\n]+'(?!\w)")
 _OPENING = wording("opening of a sentence")
 _PASSING = wording("passing")
 _TOLD = wording("told to remember")
@@ -78,7 +79,8 @@ _ORDERED_OF_DEVELOPER = wording("ordered of a developer")
 _ASIDE = wording("aside")
 _CORRECTION = wording("correction")
 _HABIT = wording("habit")
-_FORBIDDEN = wording("forbidden after a correction")
+_FORBIDDEN = wording("forbidden")
+_RETRACTED = wording("retracted")
 _STYLE = wording("style")
 _WORK = wording("work")
 _DECIDED_TODAY = pattern(
@@ -98,23 +100,53 @@ SHORT_PROMPT = 400
 def proposed(exchanges: Iterable[Exchange]) -> list[Suggestion]:
     """Return the candidates of exchanges in their order, each text once."""
     spoken = [one for one in exchanges if not one.compaction and not one.sidechain]
-    every = [candidate for exchange in spoken for candidate in _said(exchange)]
+    every = list(_said(spoken))
     every += [candidate for session in _sessions(spoken) for candidate in _repaired(session)]
     return list({(one.kind, one.text.casefold()): one for one in reversed(every)}.values())[::-1]
 
 
-def _said(exchange: Exchange) -> Iterator[Suggestion]:
+def _said(exchanges: Iterable[Exchange]) -> Iterator[Suggestion]:
+    """Yield what the user said, without what the next sentence of the session takes back."""
+    last: dict[str, Suggestion | None] = {}
+    for exchange in exchanges:
+        for sentence, candidate in _sentences(exchange):
+            said = last.get(exchange.session)
+            if said is not None and not _RETRACTED.match(sentence):
+                yield said
+            last[exchange.session] = candidate
+    yield from filter(None, last.values())
+
+
+def _sentences(exchange: Exchange) -> Iterator[tuple[str, Suggestion | None]]:
+    """Yield the sentences of a prompt and what each proposes."""
     text = _LINES.sub("", _AFTER_COLON.sub("", _FENCES.sub("", exchange.said[:MOST_SAID])))
     is_short, is_corrected, before = len(text.strip()) <= SHORT_PROMPT, False, ""
-    for sentence in map(str.strip, _SENTENCE.split(text)):
+    for sentence in _split(text):
         aside = _ASIDE.match(sentence)
         plain = _OPENING.sub("", sentence[aside.end() :] if aside else sentence)
         is_corrected = is_corrected or _CORRECTION.match(sentence) is not None
+        candidate = None
         if (kind := _kind(plain, _Setting(is_short, aside is not None, is_corrected))) is not None:
             said = with_dates(_LEADING.sub("", plain), exchange.time)
             quote = f"{before} {sentence}".strip() if _POINTS_BACK.search(said) else sentence
-            yield Suggestion(kind, said[:1].upper() + said[1:], quote, exchange.key)
+            candidate = Suggestion(kind, said[:1].upper() + said[1:], quote, exchange.key)
+        yield sentence, candidate
         before = sentence
+
+
+def _split(text: str) -> Iterator[str]:
+    """Yield the sentences of a text; those within one quotation are not split."""
+    masked, begin = _QUOTED.sub(_masked, text), 0
+    for end in _SENTENCE.finditer(masked):
+        yield text[begin : end.start()].strip()
+        begin = end.end()
+    yield text[begin:].strip()
+
+
+def _masked(quotation: re.Match[str]) -> str:
+    """Return a quotation with other characters inside, but its last, which may end a sentence."""
+    whole = quotation[0]
+    return whole if len(whole) < 4 else f"{whole[0]}{'x' * (len(whole) - 3)}{whole[-2:]}"
 
 
 class _Setting(NamedTuple):
@@ -142,15 +174,13 @@ def _kind(sentence: str, setting: _Setting) -> str | None:
 
 def _is_asked_beside(bare: str, setting: _Setting) -> bool:
     """Return whether a sentence beside the matter, or after a correction, says how work is done."""
-    if setting.is_corrected and _FORBIDDEN.match(bare):
-        return True
     if (setting.is_corrected or setting.is_aside) and _HABIT.match(bare):
         return True
     return setting.is_aside and _STYLE.match(bare) is not None and _WORK.search(bare) is not None
 
 
 def _is_wished(bare: str) -> bool:
-    return _WISHED.search(bare) is not None or _is_standing(bare)
+    return bool(_WISHED.search(bare) or _FORBIDDEN.match(bare) or _is_standing(bare))
 
 
 def _is_standing(bare: str) -> bool:

@@ -99,6 +99,7 @@ class Stop(StrEnum):
     NAMED = "the best of the rest are named as places"
     FULL = "full"
     WEAK = "a weak match is kept short"
+    ABSENT = "kept short, as words of the question were not found"
     UNFINISHED = "the index is not finished"
     COMPLETE = "everything relevant is shown"
 
