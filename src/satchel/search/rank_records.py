@@ -30,7 +30,7 @@ from satchel.search.bm25 import FloatArray, Occurrences
 from satchel.search.chunks import chunk_of, identity_of, stored_rows
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
-from satchel.search.lessons import BEARS, FILE, WORK, Bearing, bearing, without_short_numbers
+from satchel.search.lessons import BEARS, FILE, WORK, Bearing, bearing
 from satchel.search.periods import period_in
 from satchel.search.query import Query, subject_of
 from satchel.search.strength import places_of, relevance_of, title_of
@@ -141,8 +141,6 @@ def search_records(
     of the question's idf mass or, if that is larger, by its vector; relevance follows from that and from its place.
     """
     lexicon = store.lexicon(kind)
-    if led_to is not None:
-        query = without_short_numbers(query)
     is_alone = kind is Kind.NOTE
     scores = bm25.score(lexicon, query.terms, files=is_alone)
     around = surroundings(store, kind, lexicon, query) if kind is Kind.CONVERSATION else None
