@@ -98,7 +98,7 @@ def learn(satchel: Satchel, team: Path) -> None:
     assert {"slowsql", "encoding", "flaky"} <= {one["member"].partition("_")[0] for one in proposals}
     value = next(one for one in proposals if one["member"].startswith("slowsql"))
     answered(satchel, "values", "accept", value["text"], "--cluster", value["cluster"])
-    slow = answered(satchel, "context", "deletes are slow: which side of a foreign key has no index")
+    slow = answered(satchel, "context", f"queries are slow: {value['text']}?")
     assert value["text"] in slow
 
 

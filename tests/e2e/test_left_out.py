@@ -98,6 +98,7 @@ def test_a_generated_file_ranks_below_one_that_is_written(root: Path, satchel: S
     assert places[0].path == "b.py"
 
 
+@pytest.mark.files("the doctor names what is left out of an index in a file")
 def test_doctor_names_what_is_left_out(root: Path, satchel: Satchel) -> None:
     commit(root, "first", {"a.py": CODE, "src/evil.py": CODE, "app.min.js": "x", "data.png": "x"})
     (root / ".satchelignore").write_text("evil.py")
@@ -107,6 +108,7 @@ def test_doctor_names_what_is_left_out(root: Path, satchel: Satchel) -> None:
     assert "binary 1" in check.message
 
 
+@pytest.mark.files("the doctor names what is left out of an index in a file")
 def test_doctor_says_that_a_clone_is_shallow(root: Path, tmp_path: Path) -> None:
     commit(root, "first", {"a.py": CODE})
     commit(root, "second", {"a.py": CODE * 2})
