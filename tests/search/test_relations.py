@@ -74,6 +74,18 @@ def test_a_call_by_a_sibling_to_itself_does_not_mean_the_method_of_another_class
     assert code.callers("yard/base.rb::Vessel.tow") == ["yard/raft.rb:3", "yard/raft.rb:4"]
 
 
+def test_a_call_of_ruby_without_parentheses_is_not_passed_over(open_files: Open) -> None:
+    code = open_files(
+        {
+            "yard/boat.rb": "class Boat\n  def moor\n    1\n  end\n\n  def turn\n    moor\n  end\nend\n",
+            "yard/pier.rb": "class Pier\n  def moor\n    2\n  end\n\n  def open(x)\n    x.moor\n    x.moor = 3\n  end\nend",
+        }
+    )
+    assert code.uses("yard/boat.rb::Boat.moor") == ["yard/boat.rb:7 use"]
+    assert "yard/pier.rb:7" in code.unresolved("yard/pier.rb::Pier.moor")
+    assert "yard/pier.rb:8" not in code.unresolved("yard/pier.rb::Pier.moor")
+
+
 def test_a_constant_of_ruby_is_found_by_its_whole_name_wherever_its_module_is_reopened(open_files: Open) -> None:
     code = open_files(
         {

@@ -311,7 +311,7 @@ class Relations:
                 if place not in told and not self._is_another(file, offset, target):
                     told.add(place)
                     lines[file.path].append(place[1])
-        return TextualCalls(lines, unread, is_named)
+        return TextualCalls(lines, unread, is_named or target.language == "ruby")
 
     def _is_another(self, file: SourceFile, offset: int, target: CodeDefinition) -> bool:
         """Return whether a name in a text is no call, or one of another definition here."""
