@@ -173,9 +173,9 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
     between = 0 if CALLS.search(query.text) else MOST_BETWEEN  # who asks for calls asks for no tests beyond them
     callers = [(target, dependents.depend_on(target, MOST_FILES, between)) for target in targets]
     uses = {target: dependents.uses(target) for target in targets}
-    told = [site for own in uses.values() for site in own]
+    used = [site for own in uses.values() for site in own]
     unresolved = {
-        target: relations.unresolved(target, (*found.sites, *told), has_uses=True) for target, found in callers
+        target: relations.unresolved(target, (*found.sites, *used), has_uses=True) for target, found in callers
     }
     return Impact(dependents.rows, tuple(callers), uses, is_question=True, unresolved=unresolved)
 
