@@ -78,7 +78,9 @@ def test_a_call_of_ruby_without_parentheses_is_not_passed_over(open_files: Open)
     code = open_files(
         {
             "yard/boat.rb": "class Boat\n  def moor\n    1\n  end\n\n  def turn\n    moor\n  end\nend\n",
-            "yard/pier.rb": "class Pier\n  def moor\n  2\n  end\n\n  def open(x)\n    x.moor\n    x.moor = 3\n  end\nend",
+            "yard/pier.rb": (
+                "class Pier\n  def moor\n    2\n  end\n\n  def open(x)\n    x.moor\n    x.moor = 3\n  end\nend\n"
+            ),
         }
     )
     assert code.uses("yard/boat.rb::Boat.moor") == ["yard/boat.rb:7 use"]
