@@ -12,7 +12,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.answer import weights
-from satchel.answer.omissions import NamedPlace, PlaceList
+from satchel.answer.omissions import NamedPlace, PlaceList, best_first
 from satchel.errors import UsageError
 from satchel.testing import TinyRepository
 from satchel.types import Context
@@ -107,6 +107,13 @@ def test_a_place_in_a_test_is_labelled_and_the_next_row_of_its_file_has_no_path(
     rows = ("- test tests/barge.py:3-9,20-24 test_tow: 4 assert tow()", "  30-31: 30 assert not tow()")
     assert PlaceList((first, second)).lines == rows
     assert first.data["test"] is True
+
+
+def test_passages_of_a_place_that_overlap_are_one_range_and_the_best_stays_first() -> None:
+    assert best_first([(376, 389), (263, 276), (374, 387)]) == ((374, 389), (263, 276))
+    assert best_first([(30, 40), (10, 20), (20, 30)]) == ((10, 40),)
+    assert best_first([(21, 29), (10, 20)]) == ((21, 29), (10, 20))
+    assert best_first([(5, 5)]) == ((5, 5),)
 
 
 @pytest.fixture

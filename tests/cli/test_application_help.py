@@ -156,6 +156,7 @@ def test_every_folder_of_satchel_is_closed_to_others(satchel: Satchel, home: Pat
         (("context", "x", "--types", "cod"), "choose from memories, code,"),
         (("search", "x", "--limit", "0"), "give 1 to 100,000 results"),
         (("context", "x", "--nope"), "try `satchel context --help`"),
+        (("context", "--retries is not read"), "write `--` before a text that begins with a dash"),
         (("config", "set", "budget.max_tokns", "5"), "did you mean budget.max_tokens?"),
     ],
 )

@@ -67,6 +67,13 @@ def test_a_question_about_nothing_here_says_what_was_not_found(satchel: Satchel)
     assert "Not found here: quantum, chromodynamics, zebras." in context.text
 
 
+def test_a_name_to_be_changed_is_not_found_although_its_pieces_are(satchel: Satchel) -> None:
+    question = "what breaks if I rename {}"
+    absent = satchel.assemble(question.format("sendBackoffOrder"))
+    assert "Not found here: sendBackoffOrder." in absent.text
+    assert "Not found here" not in satchel.assemble(question.format("send_order to sendBackoffOrder")).text
+
+
 def test_a_question_of_words_without_meaning_gives_an_empty_context(satchel: Satchel) -> None:
     context = satchel.assemble("what is the of and")
     assert (context.text, context.items, context.usage.used) == ("", (), 0)

@@ -159,6 +159,20 @@ def test_what_a_function_calls_is_shown_where_that_is_asked(satchel: Satchel) ->
     assert weights["backoff"] == 0.9
 
 
+def test_of_two_definitions_of_a_name_each_has_its_own_uses(tmp_path: Path) -> None:
+    repository = TinyRepository(tmp_path / "yard")
+    files = {
+        f"{kind}.rb": f"class {kind.title()}\n  def moor\n    1\n  end\n\n  def turn\n    moor\n  end\nend\n"
+        for kind in ("barge", "raft")
+    }
+    repository.commit("Moor", files)
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        engine.index()
+        text = engine.assemble("what breaks if I rename moor").text
+    for kind in ("barge", "raft"):
+        assert f"Uses of {kind.title()}.moor: 1 in 1 file\n- {kind}.rb: named 7\n" in text
+
+
 def test_uses_that_are_no_calls_are_listed_beside_them(satchel: Satchel) -> None:
     result = impact(satchel, "where is the class Client used")
     assert result is not None

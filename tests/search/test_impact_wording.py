@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.search.impact_wording import is_wording, names_asked_for, speaks_of_impact
+from satchel.search.impact_wording import is_wording, names_asked_for, speaks_of_impact, written_names
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,17 @@ def test_what_code_does_is_not_asked_by_a_list_of_its_uses(question: str, *, is_
 )
 def test_words_that_ask_need_not_be_in_the_code(word: str, is_one: bool) -> None:
     assert is_wording(word) is is_one
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("what breaks if I rename sendAll or `send_one`", ["sendAll", "send_one"]),
+        ("what breaks if I rename sendAll to sendEach", ["sendAll"]),
+        ("what breaks if I replace `sendAll` with `sendEach`", ["sendAll"]),
+        ("what breaks if I rename Client.send", []),
+        ("why does sendAll wait", []),
+    ],
+)
+def test_the_names_that_must_be_in_the_code_are_neither_new_nor_words(question: str, names: list[str]) -> None:
+    assert written_names(question) == names

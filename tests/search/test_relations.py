@@ -59,6 +59,49 @@ def test_a_call_of_what_a_method_overrides_may_mean_it(open_files: Open) -> None
     )
 
 
+def test_a_call_by_a_sibling_to_itself_does_not_mean_the_method_of_another_class(open_files: Open) -> None:
+    code = open_files(
+        {
+            "yard/base.rb": "class Vessel\n  def tow(by)\n    by\n  end\nend\n",
+            "yard/barge.rb": (
+                "class Barge < Vessel\n  def tow(by)\n    super\n  end\n\n  def moor\n    tow 1\n  end\nend\n"
+            ),
+            "yard/raft.rb": "class Raft < Vessel\n  def moor\n    tow 2\n    self.tow 3\n  end\nend\n",
+            "yard/long_barge.rb": "class LongBarge < Barge\n  def turn\n    tow 4\n  end\nend\n",
+        }
+    )
+    assert code.callers("yard/barge.rb::Barge.tow") == ["yard/barge.rb:7", "yard/long_barge.rb:3"]
+    assert code.callers("yard/base.rb::Vessel.tow") == ["yard/raft.rb:3", "yard/raft.rb:4"]
+
+
+def test_a_call_of_ruby_without_parentheses_is_not_passed_over(open_files: Open) -> None:
+    code = open_files(
+        {
+            "yard/boat.rb": "class Boat\n  def moor\n    1\n  end\n\n  def turn\n    moor\n  end\nend\n",
+            "yard/pier.rb": (
+                "class Pier\n  def moor\n    2\n  end\n\n  def open(x)\n    x.moor\n    x.moor = 3\n  end\nend\n"
+            ),
+        }
+    )
+    assert code.uses("yard/boat.rb::Boat.moor") == ["yard/boat.rb:7 use"]
+    assert "yard/pier.rb:7" in code.unresolved("yard/pier.rb::Pier.moor")
+    assert "yard/pier.rb:8" not in code.unresolved("yard/pier.rb::Pier.moor")
+
+
+def test_a_constant_of_ruby_is_found_by_its_whole_name_wherever_its_module_is_reopened(open_files: Open) -> None:
+    code = open_files(
+        {
+            "yard/base.rb": "module Yard::Boats\n  class Base\n    def tow\n      1\n    end\n  end\nend\n",
+            "yard/tools/base.rb": "class Yard::Tools::Base\n  def tow\n    2\n  end\nend\n",
+            "yard/raft.rb": "class Yard::Boats::Raft < Yard::Boats::Base\n  def moor\n    tow(1)\n  end\nend\n",
+            "yard/saw.rb": "class Yard::Tools::Saw < Yard::Tools::Base\n  def moor\n    tow(2)\n  end\nend\n",
+        }
+    )
+    assert code.heirs("yard/base.rb::Yard.Boats.Base") == ["yard/raft.rb::Yard.Boats.Raft"]
+    assert code.callers("yard/base.rb::Yard.Boats.Base.tow") == ["yard/raft.rb:3"]
+    assert code.callers("yard/tools/base.rb::Yard.Tools.Base.tow") == ["yard/saw.rb:3"]
+
+
 def test_imports_are_followed_through_aliases_and_packages(open_files: Open) -> None:
     code = open_files(
         PYTHON

@@ -13,7 +13,7 @@ from satchel.answer.items import rest_of
 from satchel.answer.packing import BUDGET, FRAMES, TWIN, VALUE, Packing
 from satchel.answer.render.labels import quote
 from satchel.answer.sections import Section, priority
-from satchel.answer.source_lines import COMMENT, IMPORT, FileLines, Lines, Unreadable, without_blank_ends
+from satchel.answer.source_lines import COMMENT, IMPORT, FileLines, Lines, Unreadable, joined, without_blank_ends
 from satchel.answer.truncation import matches
 from satchel.safety.sanitize import clean_field, plain_name
 from satchel.safety.trust import handle
@@ -246,8 +246,14 @@ def _place(omissions: Sequence[Omission], lines: Lines, terms: AbstractSet[str])
     best = best_line(texts, terms)
     text = clean_field(texts[best].strip(), LONGEST_TEXT)
     name = first.title if first.title != first.path else ""
-    ranges = tuple(map(_lines_of, omissions))
+    ranges = best_first(list(map(_lines_of, omissions)))
     return NamedPlace(MATCHES, first.path, ranges, name, first.start + best, text, _is_test(first.path, name))
+
+
+def best_first(ranges: Sequence[Range]) -> tuple[Range, ...]:
+    """Return ranges of lines in their order, those that share lines as one in the place of the first."""
+    wholes = joined(ranges, gap=-1)  # overloads that only touch stay apart
+    return tuple(dict.fromkeys(whole for one in ranges for whole in wholes if whole[0] <= one[0] <= whole[1]))
 
 
 def _is_test(path: str, name: str) -> bool:

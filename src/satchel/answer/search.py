@@ -23,7 +23,7 @@ from satchel.search import weights as search_weights
 from satchel.search.change_relations import Impact, impact_of_question, with_callers, with_impact
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
-from satchel.search.impact_wording import is_wording
+from satchel.search.impact_wording import is_wording, speaks_of_impact, written_names
 from satchel.search.mentions import absent_places
 from satchel.search.named import with_defined_names
 from satchel.search.query import Query, analyse, recipe_nouns, with_names
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from satchel.answer.user_models import UserModels
     from satchel.embed import Embedder
     from satchel.receipts.session import Account
+    from satchel.store.segments import Lexicon
 
 FILE_KINDS = (Kind.CODE, Kind.DOC)
 """Kinds that lead a request to files."""
@@ -167,12 +168,21 @@ class Findings(NamedTuple):
         """Return the telling words and the places of the question that are nowhere in the searched kinds."""
         kinds = dict.fromkeys(section.kind for section in self.plan.sections if section.is_searched)
         searched = [kind for kind in kinds if kind is not Kind.COMMIT or len(kinds) == 1]  # a message alone is not here
-        missing = absent_words(self.query, (bench.store_of(kind).lexicon(kind) for kind in searched))
-        is_impact = self.impact is not None and self.impact.is_question
-        told = tuple(filterfalse(is_wording, missing)) if is_impact else missing
+        missing = _absent(self.query, [bench.store_of(kind).lexicon(kind) for kind in searched])
+        told = tuple(filterfalse(is_wording, missing)) if speaks_of_impact(self.query.text) else missing
         files = [bench.store.lexicon(kind) for kind in searched if kind in (Kind.CODE, Kind.DOC)]
         absent = absent_places(self.query, sure_sentences(self.query), bench.store, files) if files else ()
         return tuple([*absent, *told][:MOST_ABSENT])
+
+
+def _absent(query: Query, lexicons: Sequence[Lexicon]) -> tuple[str, ...]:
+    """Return what a question names and none of these lexicons has: words of its subject, and names that it changes.
+
+    Such a name is absent although all of its pieces occur: nothing can break if it is renamed.
+    """
+    names = written_names(query.text) if any(lexicon.chunk_count for lexicon in lexicons) else []
+    known = present_names(names, lexicons)
+    return tuple(dict.fromkeys([*(name for name in names if name not in known), *absent_words(query, lexicons)]))
 
 
 def _is_there(place: str, bench: Workbench) -> bool:
@@ -286,7 +296,7 @@ class Searched:
         """Return those of these missing words that the kinds which were not searched do not have either."""
         for bench, findings in self.found if words else ():
             kinds = (kind for kind in bench.kinds() if kind is not Kind.COMMIT)
-            absent = absent_words(findings.query, (bench.store_of(kind).lexicon(kind) for kind in kinds))
+            absent = _absent(findings.query, [bench.store_of(kind).lexicon(kind) for kind in kinds])
             words = tuple(word for word in words if word in absent)
         return tuple(words)
 

@@ -196,6 +196,8 @@ def _ended(code: int, invocation: Invocation) -> int:
 def _usage_message(error: click.ClickException) -> str:
     message = error.format_message().rstrip(".")
     path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx is not None else PROGRAM
+    if isinstance(error, click.NoSuchOption) and " " in error.option_name:  # a question, not an option
+        return f"{message}\nwrite `--` before a text that begins with a dash"
     return f"{message}\ntry `{path} --help`"
 
 

@@ -84,7 +84,7 @@ class Impact(NamedTuple):
 
     related: Mapping[int, Related]
     callers: tuple[tuple[CodeDefinition, Callers], ...] = ()
-    uses: tuple[CallSite, ...] = ()
+    uses: Mapping[CodeDefinition, tuple[CallSite, ...]] = {}
     is_question: bool = False
     unresolved: Mapping[CodeDefinition, TextualCalls] = {}
     heads: Mapping[CodeDefinition, Heads] = {}
@@ -93,7 +93,7 @@ class Impact(NamedTuple):
     @property
     def is_sure(self) -> bool:
         """Whether calls and uses answer a question, so that hits which only share its words are not needed."""
-        found = self.uses or any(one.heads for one in self.heads.values())
+        found = any(self.uses.values()) or any(one.heads for one in self.heads.values())
         return self.is_question and bool(found or any(callers.sites for _, callers in self.callers))
 
     def listing(self, prefix: str = "") -> list[dict[str, Any]]:
@@ -108,7 +108,7 @@ class Impact(NamedTuple):
                 "line": target.line,
                 "calls": len(callers.sites),
                 "exact": sum(site.exact for site in callers.sites),
-                "files": _listed([*callers.sites, *(self.uses if len(self.callers) == 1 else ())], prefix),
+                "files": _listed([*callers.sites, *self.uses.get(target, ())], prefix),
                 "unread_files": max(callers.unread, textual.unread if textual else 0),
                 "unresolved": [
                     {"path": f"{prefix}{path}", "lines": lines}
@@ -172,13 +172,12 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
             return Impact(dependents.rows, is_question=True, heads=heads, told=told)
     between = 0 if CALLS.search(query.text) else MOST_BETWEEN  # who asks for calls asks for no tests beyond them
     callers = [(target, dependents.depend_on(target, MOST_FILES, between)) for target in targets]
-    uses: list[CallSite] = []
-    for target in targets:
-        uses += dependents.uses(target)
+    uses = {target: dependents.uses(target) for target in targets}
+    used = [site for own in uses.values() for site in own]
     unresolved = {
-        target: relations.unresolved(target, (*found.sites, *uses), has_uses=True) for target, found in callers
+        target: relations.unresolved(target, (*found.sites, *used), has_uses=True) for target, found in callers
     }
-    return Impact(dependents.rows, tuple(callers), tuple(uses), is_question=True, unresolved=unresolved)
+    return Impact(dependents.rows, tuple(callers), uses, is_question=True, unresolved=unresolved)
 
 
 def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from satchel.text import AFTER_NOUNS, STOP_WORDS, is_compound, pattern
+from satchel.text import AFTER_NOUNS, STOP_WORDS, is_compound, pattern, words
 
 _ACTS = r"(?:renam|remov|delet|chang|modif|refactor|mov|deprecat|replac|drop|inlin)(?:e|es|ed|ing|y|ies|ied|ping|ped)?"
 _OF_CHANGE = rf"(?:if|when|before|after|by)\s(?:i|we|you|one|someone)?\s*{_ACTS}"
@@ -133,6 +133,20 @@ def _is_related(text: str, match: re.Match[str]) -> bool:
 def is_wording(word: str) -> bool:
     """Return whether a word asks for a relation or names a change: `callers` or `rename` need not be in the code."""
     return re.fullmatch(rf"{_ACTS}|{_RELATIONS}", word, re.IGNORECASE) is not None
+
+
+_NEW_NAME = pattern(
+    r"\b(?:renam(?:e|es|ed|ing)\b.*\s(?:to|into|as)|replac(?:e|es|ed|ing)\b.*\s(?:with|by))\s+$", re.IGNORECASE
+)
+"""Text before a name that another is to get: `rename send to send_all`."""
+
+
+def written_names(text: str) -> list[str]:
+    """Return the names that only code writes of which a question about an impact says that they are in the code."""
+    if not speaks_of_impact(text):
+        return []
+    asked = (name for name, start in names_asked_for(text) if _NEW_NAME.search(text[:start]) is None)
+    return list(dict.fromkeys(word for name in asked for word in words(name) if is_compound(word)))
 
 
 def names_asked_for(text: str) -> Iterator[tuple[str, int]]:

@@ -205,7 +205,7 @@ class Relations:
             by_file[self.code.document_of(row).key].append(row)
         sites: list[CallSite] = []
         for path in paths[:most_files]:
-            sites += [site for row in by_file[path] for site in self._sites(row, calling[row], keys, overridden)]
+            sites += [site for row in by_file[path] for site in self._sites(row, calling[row], keys, overridden, owner)]
             self.code.let_go(path)
         sites.sort(
             key=lambda site: (site.secondary, -site.certainty, far(target.path, site.path), site.path, site.line)
@@ -311,7 +311,7 @@ class Relations:
                 if place not in told and not self._is_another(file, offset, target):
                     told.add(place)
                     lines[file.path].append(place[1])
-        return TextualCalls(lines, unread, is_named)
+        return TextualCalls(lines, unread, is_named or target.language == "ruby")
 
     def _is_another(self, file: SourceFile, offset: int, target: CodeDefinition) -> bool:
         """Return whether a name in a text is no call, or one of another definition here."""
@@ -349,7 +349,12 @@ class Relations:
         return any(isinstance(one, CodeDefinition) and one.key == target.key for one in entities)
 
     def _sites(
-        self, row: int, names: set[str], keys: set[tuple[str, str]], overridden: dict[tuple[str, str], str]
+        self,
+        row: int,
+        names: set[str],
+        keys: set[tuple[str, str]],
+        overridden: dict[tuple[str, str], str],
+        owner: CodeDefinition | None,
     ) -> Iterator[CallSite]:
         part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
         if file is None:
@@ -363,9 +368,25 @@ class Relations:
             if definitions & keys:
                 yield self._site(row, node, RESOLVED)
             elif inherited and not calls_base(node, file.source):
+                if owner is not None and self._is_of_sibling(file, node, owner):
+                    continue
                 yield self._site(row, node, CALL_INHERITED, overridden[min(inherited)])
             elif self._guesses(entities, file, node) & keys:
                 yield self._site(row, node, CALL_GUESSED)
+
+    def _is_of_sibling(self, file: SourceFile, node: Node, owner: CodeDefinition) -> bool:
+        """Return whether an object calls an inherited method of its own, and can be no object of this other class."""
+        receiver, entities = owner_of(node), self.names.meaning(file, node)
+        if receiver is not None and file.text(receiver) not in _OWN:
+            return False
+        around = next((one for one in self.names.enclosing(file, node) if isinstance(one, CodeDefinition)), None)
+        if around is None:
+            return False
+        bases = {base.key for base in self._all_bases(around)}
+        # A module that is mixed in has no bases here: what it calls may be a method of any class.
+        homes = {home.key for one in entities if isinstance(one, CodeDefinition) and (home := self.owner(one))}
+        related = {around.key, *bases} & {owner.key} or {base.key for base in self._all_bases(owner)} & {around.key}
+        return bool(homes & bases) and not related
 
     def _guesses(self, entities: Sequence[Entity], file: SourceFile, node: Node) -> set[tuple[str, str]]:
         """Return possible targets of a call that syntax cannot resolve: it has no result, or a name of several words.
@@ -410,7 +431,9 @@ class Relations:
     def heirs(self, one: CodeDefinition) -> list[CodeDefinition]:
         """Return the classes that inherit from a class, directly or not; of a method the methods that override it."""
         owner = self.owner(one)
-        if owner is None or owner.key == one.key:
+        part = self.code.part(one.row) if one.row >= 0 else None
+        is_class = part is not None and part.role == Role.CLASS and part.name == one.qualified
+        if owner is None or owner.key == one.key or is_class:  # `class Base` in `module Shop` has an owner
             return self._heirs(one)
         overriding = [self._method(heir, one.name) for heir in self._heirs(owner)]
         overriding += self.code.implemented(one, by=True)

@@ -196,8 +196,14 @@ class SourceFile:
                 yield node
 
     def textual_calls(self, name: str, start: int, end: int) -> Iterator[int]:
-        """Yield the offsets on these lines where a name and a parenthesis follow each other, as a search sees them."""
-        call = rb"(?<![\w$])" + re.escape(name.encode()) + rb"(?:(?:::)?<[^<>\n]{1,60}>)?!?\("
+        """Yield the offsets on these lines where a name and a parenthesis follow each other, as a search sees them.
+
+        In Ruby a name after a dot is a call without it.
+        """
+        written = re.escape(name.encode())
+        call = rb"(?<![\w$])" + written + rb"(?:(?:::)?<[^<>\n]{1,60}>)?!?\("
+        if self.language == "ruby":
+            call += rb"|(?<=\w[.])" + written + rb"(?![\w?!]|\s*=[^=~])"
         for match in re.compile(call).finditer(self.source, *self.range(start, end)):
             yield match.start()
 

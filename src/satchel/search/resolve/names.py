@@ -323,6 +323,8 @@ class Names(Imports):
 
     def _meaning(self, file: SourceFile, node: Node) -> Entities:
         owner, name = owner_of(node), file.text(node)
+        if whole := self._of_whole_name(file, node):
+            return whole
         if owner is not None:
             return self.of_members(self.value(file, owner), name)
         if file.language == "rust" and file.source[node.end_byte : node.end_byte + 1] == b"!":
@@ -336,6 +338,13 @@ class Names(Imports):
         if here or value is None or value.type not in syntax.NAMED:
             return here or (OUTSIDE,)
         return self.meaning(file, value if value.type in syntax.LEAVES else value.named_children[-1])
+
+    def _of_whole_name(self, file: SourceFile, node: Node) -> Entities:
+        """Return the definition that has the whole name of a constant in Ruby, where any file may reopen a module."""
+        if node.parent is None or node.parent.type != "scope_resolution" or file.language != "ruby":
+            return ()
+        written = file.text(node.parent).replace("::", ".").strip(".")
+        return tuple(one for one in self.code.defined(file.text(node)) if one.qualified == written)
 
     def _called(self, file: SourceFile, node: Node) -> Entities:
         """Return what a call gives back."""

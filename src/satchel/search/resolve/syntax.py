@@ -207,8 +207,10 @@ def principal(text: str) -> str:
 
 
 def name_of(node: Node) -> Node | None:
-    """Return the name of a class, or of the variable whose value it is."""
+    """Return the name of a class, or of the variable whose value it is: `Proxy` of `class Shop::Proxy`."""
     name = node.child_by_field_name("name")
+    if name is not None and name.type == "scope_resolution":
+        name = name.child_by_field_name("name")
     return name if name is not None or node.parent is None else node.parent.child_by_field_name("name")
 
 
