@@ -36,8 +36,8 @@ LESSER = ("harmless", "wrong")
 HEAD = "| event | tokens | helps | other lines | missing | code and commits |"
 TITLE = f"# Ten sessions replayed with satchel {__version__}"
 ABOUT = (
-    "Written by `benchmarks/replay_sessions.py`. The keys are those of `replay_sessions.toml`. A record is missing where "
-    "an event needs it and neither this nor an earlier event of the session brought it."
+    "Written by `benchmarks/replay_sessions.py`. The keys are those of `replay_sessions.toml`. A record is missing where"
+    " an event needs it and neither this nor an earlier event of the session brought it."
 )
 
 
@@ -113,7 +113,9 @@ def sent(step: dict[str, Any], root: Path, session: str) -> dict[str, Any]:
             return common | tool | {"tool_input": {"file_path": path, "old_string": "a", "new_string": "b"}}
         case "fail":
             failed = {"hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "is_interrupt": False}
-            return common | failed | {"tool_input": {"command": step["command"]}, "error": f"Exit code 1\n{step['text']}"}
+            return (
+                common | failed | {"tool_input": {"command": step["command"]}, "error": f"Exit code 1\n{step['text']}"}
+            )
     return common | {"hook_event_name": "SessionEnd", "reason": "prompt_input_exit"}
 
 
