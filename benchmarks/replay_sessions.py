@@ -36,8 +36,8 @@ LESSER = ("harmless", "wrong")
 HEAD = "| event | tokens | helps | other lines | missing | code and commits |"
 TITLE = f"# Ten sessions replayed with satchel {__version__}"
 ABOUT = (
-    "Written by `benchmarks/replay_sessions.py`. The keys are those of `replay_sessions.toml`. A record is missing where"
-    " an event needs it and neither this nor an earlier event of the session brought it."
+    "Written by `benchmarks/replay_sessions.py`; the keys are those of `replay_sessions.toml`. A record is missing"
+    " where an event needs it and neither this nor an earlier event of the session brought it."
 )
 
 
