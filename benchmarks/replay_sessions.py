@@ -10,6 +10,7 @@ replay, and how the other lines that came were judged. `--show` prints every tex
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from typing import Any
 from stopwatch import fresh_home
 
 from satchel import Satchel, __version__
-from satchel.system.telemetry import hook_entries
+from satchel.system.telemetry import TOO_LATE, hook_entries
 from satchel.testing import TinyRepository
 
 DATA = Path(__file__).with_suffix(".toml")
@@ -32,6 +33,7 @@ WORDS = {
     "start": "session-start", "compact": "session-start", "prompt": "prompt", "edit": "before-tool",
     "fail": "after-tool", "end": "session-end",
 }  # fmt: skip
+TRIES = 12
 LESSER = ("harmless", "wrong")
 HEAD = "| event | tokens | helps | other lines | missing | code and commits |"
 TITLE = f"# Ten sessions replayed with satchel {__version__}"
@@ -119,13 +121,22 @@ def sent(step: dict[str, Any], root: Path, session: str) -> dict[str, Any]:
     return common | {"hook_event_name": "SessionEnd", "reason": "prompt_input_exit"}
 
 
+class LateError(Exception):
+    """The machine was too busy for a hook, which then says nothing."""
+
+
 def told(project: Project, step: dict[str, Any], session: str) -> Read:
-    """Send a step to the hook, and return what the agent reads."""
+    """Send a step to the hook, and return what the agent reads. Raises LateError."""
+    state = Path(project.home["XDG_STATE_HOME"]) / "satchel"
+    before = len(hook_entries(state))
     command = [sys.executable, "-m", "satchel", "hook", WORDS[step["event"]]]
     payload = json.dumps(sent(step, project.root, session))
     done = subprocess.run(command, input=payload, capture_output=True, text=True, check=True, env=project.home)
     answer = json.loads(done.stdout or "{}")
-    entry = hook_entries(Path(project.home["XDG_STATE_HOME"]) / "satchel", 1)[-1]
+    entries = hook_entries(state)
+    if len(entries) == before or entries[-1]["reason"].startswith(TOO_LATE):
+        raise LateError
+    entry = entries[-1]
     # A side of an experience is an item of its own: `experience:ghap_...::surprise`.
     shown = [item["id"].partition(":")[2].partition("::")[0] for item in entry["items"]]
     return Read(
@@ -137,9 +148,15 @@ def told(project: Project, step: dict[str, Any], session: str) -> Read:
     )
 
 
-def judged(step: dict[str, Any], read: Read) -> dict[str, list[str]]:
-    """Return the judgement of each record that came, and what is missing."""
-    needs = step.get("needs", [])
+def judged(step: dict[str, Any], read: Read, steps: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """Return the judgement of each record that came.
+
+    The brief knows no task: its lines help if an event of the session needs them, and are harmless otherwise.
+    """
+    needs = [*step.get("needs", []), *step.get("helps", [])]
+    if step["event"] in ("start", "compact"):
+        needs = [key for one in steps for key in one.get("needs", [])]
+        step = {"harmless": [key for key in read.keys if key not in needs]}
     verdicts: dict[str, list[str]] = {name: [] for name in ("helps", *LESSER, "noise")}
     for key in read.keys:
         verdict = next((name for name in LESSER if key in step.get(name, [])), "noise")
@@ -157,11 +174,10 @@ def replayed(folder: Path, *, show: bool) -> Iterator[str]:
         known: set[str] = set()
         counts: Counter[str] = Counter()
         rows += ["", f"## {number}. {session['project']}: {session['title']}", "", HEAD, "|---|---|---|---|---|---|"]
-        for step in session["steps"]:
-            read = told(projects[session["project"]], step, f"session-{number}")
+        for step, read in _session(projects[session["project"]], session["steps"], f"session-{number}"):
             if show:
                 print(f"[{number}] {step}\n    {read.reason}; {read.tokens} tokens\n{read.text}\n", flush=True)
-            verdicts = judged(step, read)
+            verdicts = judged(step, read, session["steps"])
             known |= set(read.keys)
             missing = [key for key in step.get("needs", []) if key not in known]
             counts += Counter({name: len(keys) for name, keys in verdicts.items()})
@@ -170,6 +186,14 @@ def replayed(folder: Path, *, show: bool) -> Iterator[str]:
         total += counts
         rows.insert(len(rows), f"\n{_sum(counts)}")
     yield from (TITLE, "", _sum(total), "", ABOUT, *rows)
+
+
+def _session(project: Project, steps: list[dict[str, Any]], name: str) -> list[tuple[dict[str, Any], Read]]:
+    """Return what an agent reads at each step; a session in which a hook had no time is begun again."""
+    for attempt in range(TRIES):
+        with contextlib.suppress(LateError):
+            return [(step, told(project, step, f"{name}-{attempt}")) for step in steps]
+    raise SystemExit(f"this machine is too busy: of {TRIES} tries of {name} none had all answers")
 
 
 def _row(step: dict[str, Any], read: Read, verdicts: dict[str, list[str]], missing: list[str]) -> str:
@@ -184,7 +208,8 @@ def _row(step: dict[str, Any], read: Read, verdicts: dict[str, list[str]], missi
 
 def _sum(counts: Counter[str]) -> str:
     parts = [f"{counts[name]} {name}" for name in ("helps", *LESSER, "noise", "missing")]
-    return f"{counts['tokens']} tokens; lines about what is remembered: {', '.join(parts)}."
+    came = counts["needs"] - counts["missing"]
+    return f"{counts['tokens']} tokens; {came} of {counts['needs']} needs met; lines of records: {', '.join(parts)}."
 
 
 if __name__ == "__main__":
