@@ -13,6 +13,7 @@ from satchel import Satchel
 from satchel.answer import weights
 from satchel.answer.render.labels import IMPORTS
 from satchel.safety.sanitize import clean_text, redact
+from satchel.sources.code.languages import extent
 from satchel.types import ContextItem, Detail, Freshness, Kind, Piece
 
 LARGEST_FILE = 1_000_000
@@ -36,9 +37,11 @@ def live_lines(path: Path) -> Lines | None:
     """The lines of a file as it is now, None where there is no regular file with text."""
     try:
         status = path.lstat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_FILE:
+        if not stat.S_ISREG(status.st_mode):
             return None
-        text = text_of(path.read_bytes())
+        whole, head = extent(path.name, LARGEST_FILE)
+        raw = path.read_bytes()
+        text = text_of(raw if len(raw) <= whole else raw[: raw.rfind(b"\n", 0, head) + 1])
     except OSError:
         return None
     return text.split("\n") if text is not None else None

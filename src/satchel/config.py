@@ -25,7 +25,7 @@ HOOKS_VARIABLE = "SATCHEL_HOOKS"
 LENSES_TABLE = "lenses"
 """The table of lenses in the user's file; each lens is checked when it is used."""
 
-_MAY_HIDE = ("context.limit", "context.weights.", "index.include", "index.exclude")
+_MAY_HIDE = ("context.limit", "context.weights.", "index.exclude")
 
 PROJECT_LINE_DOTS = 100
 """Maximum dots in a line of that file: `tomllib` needs seconds for a key of 20,000 names; real ones have three."""

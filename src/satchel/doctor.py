@@ -11,7 +11,7 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from enum import StrEnum
 from functools import partial
@@ -272,20 +272,21 @@ def _check_root(path: Path, root: Path | None, homes: config.Folders, environ: M
         return
     yield ok("root", str(places.root))
     yield from examined("trust", lambda: check_trust(places))
+    loaded = None
     try:
         loaded = config.load_settings(places.root, environ, {}, homes)
     except ConfigError as error:
-        has_server = False
         yield fail("settings", str(error), "correct it, or remove it")
     else:
         yield from check_settings(loaded, homes)
         yield from examined("vectors", lambda: check_vectors(loaded, homes, environ))
-        has_server = bool(loaded.settings.store_url)
-    if has_server:
+    if loaded is not None and loaded.settings.store_url:
         yield from examined("store", lambda: check_server(places, loaded.settings))
     else:
         yield from examined("index", lambda: check_index(places))
         yield from examined("memory", lambda: check_memory(places))
+        settings = loaded.settings if loaded is not None else config.Settings()
+        yield from examined("left out", lambda: check_left_out(places, settings))
     yield from examined("room", lambda: check_room(places))
     yield from examined("lock", lambda: check_lock(places))
 
@@ -339,6 +340,40 @@ def check_index(places: Places) -> Check:
     fix = "build it again: satchel clean && satchel index"
     found = _check_store("index", places.index / INDEX_NAME, "not built yet: the first question does it", fix)
     return found if found.outcome is Severity.OK else found._replace(repair=partial(clean, root=places.root))
+
+
+LISTED = 20
+"""Paths of one reason that are named."""
+
+
+def check_left_out(places: Places, settings: config.Settings) -> Check:
+    """Name what is left out of the index, by reason; what is ignored, hidden or not a text is only counted."""
+    from satchel.index.left_out import TOLD, skips
+    from satchel.index.run import build_options
+    from satchel.store.place import INDEX_NAME
+    from satchel.store.sqlite import SqliteStore
+    from satchel.system.git import find_repository
+
+    walk_options = build_options(settings, places, b"", vault=False).walk
+    if not (places.index / INDEX_NAME).exists():
+        return ok("left out", "known after the first index")
+    with closing(SqliteStore(places.index / INDEX_NAME)) as store:
+        left = skips(store, places.root, walk_options)
+    told = {reason: left.paths[reason] for reason in TOLD if reason in left.paths}
+    rows = [f"{reason} {len(paths):,}: {_names(paths)}" for reason, paths in told.items()]
+    others = [f"{reason} {len(paths):,}" for reason, paths in sorted(left.paths.items()) if reason not in told]
+    rows += [f"by rules, by name, or no text: {', '.join(others)}"] if others else []
+    repository = find_repository(places.root)
+    if repository is not None and (repository.shallow or repository.partial):
+        rows.append("old commits, or their files: a shallow or partial clone")
+    return ok("left out", "; ".join(rows) or "nothing")
+
+
+def _names(paths: Sequence[str]) -> str:
+    from satchel.safety.sanitize import plain_name
+
+    listed = ", ".join(map(plain_name, paths[:LISTED]))
+    return f"{listed} and {len(paths) - LISTED:,} more" if len(paths) > LISTED else listed
 
 
 def check_memory(places: Places) -> Check:

@@ -24,7 +24,7 @@ from satchel.store.sqlite import SqliteStore
 from satchel.system.git import find_repository
 from satchel.system.locations import Places, Registry, Workspace, WorkspaceType, locate
 from satchel.text import ANALYSIS_VERSION
-from satchel.types import UNFINISHED, Failure, Kind, ShouldStop, never
+from satchel.types import UNFINISHED, Failure, Kind, LeftOut, ShouldStop, never
 from satchel.vocabulary import MEMORY_KINDS
 
 if TYPE_CHECKING:
@@ -451,6 +451,15 @@ class OpenRoot:
 
         return changed_files(store, self.places.root, self.build_options().walk)
 
+    def left_out(
+        self, words: Sequence[str], store: Store | None = None, find: Callable[[str], int] | None = None
+    ) -> LeftOut:
+        """Return which of these words are in files that are not indexed: `index.left_out.look_for`."""
+        from satchel.index.left_out import look_for, skips
+
+        root = self.places.root
+        return look_for(words, skips(store or self.store, root, self.build_options().walk), root, find=find)
+
     def status(self, *, should_stop: ShouldStop = never) -> Status:
         """Return contents and size of the index, and changes in the tree since. No file is read or changed."""
         from satchel.index.build import status_of
@@ -497,6 +506,7 @@ class OpenRoot:
             self.embedder,
             account,
             prefix,
+            left_out=partial(self.left_out, store=store),
         )
 
 

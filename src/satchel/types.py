@@ -371,6 +371,22 @@ class ContextItem:
     section: str = ""
 
 
+class LeftOut(NamedTuple):
+    """What a question leads to in files that are not indexed.
+
+    `places` are by word where it is found (`gen/parser.lock:12 (generated)`); `unread` counts the files and folders by
+    reason that were not searched for what is still missing.
+    """
+
+    places: Mapping[str, str]
+    unread: Mapping[str, int]
+
+    def __str__(self) -> str:
+        """Return the note on what was not searched, empty if there is nothing."""
+        listed = ", ".join(f"{reason} {count:,}" for reason, count in self.unread.items())
+        return f"not searched: {listed} (`satchel doctor` names them)" if listed else ""
+
+
 class Omission(NamedTuple):
     """A candidate that is not shown: the reason, and the approximate budget (tokens) to show it, 0 where none helps.
 

@@ -166,9 +166,9 @@ def aged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     opened: list[str] = []
     read_bytes, clock = files.read_bytes, time.time_ns
 
-    def noted(root: Path, path: str, *, limit: int) -> files.FileBytes:
+    def noted(root: Path, path: str, *, limit: int, head: int) -> files.FileBytes:
         opened.append(path)
-        return read_bytes(root, path, limit=limit)
+        return read_bytes(root, path, limit=limit, head=head)
 
     monkeypatch.setattr(files, "read_bytes", noted)
     monkeypatch.setattr(time, "time_ns", lambda: clock() + 5_000_000_000)

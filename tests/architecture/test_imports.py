@@ -28,6 +28,7 @@ LEAF_FILES = (
     "system.state_files",
     "system.threads",
     "system.git",
+    "system.git_index",
     "safety.secret_rules",
     "safety.secret_sentences",
     "safety.sanitize",

@@ -328,3 +328,29 @@ def test_imports_are_not_read_beyond_their_limit(write: Write, monkeypatch: pyte
     monkeypatch.setattr(Instructions, "_text", counted)
     assert "the rest is cut" in one(root, "CLAUDE.md").notes[-1].hint
     assert len(read) <= 8
+
+
+@pytest.mark.parametrize(
+    ("line", "imports"),
+    [
+        ("Read @docs/a.md.", ("docs/a.md",)),
+        ("Read @docs/a.md, then ask...", ("docs/a.md",)),
+        (r"See @docs/my\ notes.md for more.", ("docs/my notes.md",)),
+        ("<!-- @docs/a.md -->", ()),
+        ("<!-- begins\n@docs/a.md\nends --> and @docs/b.md", ("docs/b.md",)),
+        ("`` @docs/a.md ` `` and @docs/b.md", ("docs/b.md",)),
+        ("````\n```\n@docs/a.md\n```\n````\n@docs/b.md", ("docs/b.md",)),
+        ("~~~ text\n@docs/a.md\n~~~ not the end\n@docs/a.md\n~~~", ()),
+    ],
+)
+def test_an_import_is_a_name_in_prose_whatever_follows_it(write: Write, line: str, imports: tuple[str, ...]) -> None:
+    root = write({"CLAUDE.md": line, "docs/a.md": "A", "docs/b.md": "B", "docs/my notes.md": "mine"})
+    result = one(root, "CLAUDE.md")
+    assert result.imports == imports
+    assert result.notes == ()
+
+
+def test_a_file_of_a_folder_applies_where_the_folder_itself_is_named(write: Write) -> None:
+    root = write({"AGENTS.md": "root", "src/api/AGENTS.md": "api", "src/api/a.py": "", "src/other/AGENTS.md": "no"})
+    assert applying(root, "src/api") == applying(root, "src/api/") == ["src/api/AGENTS.md", "AGENTS.md"]
+    assert applying(root, "src/api/new.py") == ["src/api/AGENTS.md", "AGENTS.md"]

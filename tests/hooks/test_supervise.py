@@ -224,3 +224,16 @@ def test_the_file_of_late_events_stays_small(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(supervise, "_noted_late", False)
     supervise.note_late()
     assert late.stat().st_size == 21
+
+
+def test_the_project_that_the_host_names_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed: list[Sequence[str]] = []
+
+    def ask(arguments: Sequence[str], *_: object) -> list[bytes]:
+        passed.append([*arguments])
+        return [b"", b""]
+
+    monkeypatch.setattr(supervise, "_resident_answer", ask)
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/home/a/project")
+    assert supervise.main(["prompt"]) == 0
+    assert passed == [["prompt", "--project", "/home/a/project"]]

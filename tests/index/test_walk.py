@@ -125,30 +125,28 @@ class TestOptions:
     """Globs and limits that the caller sets."""
 
     FILES = {"a.py": "", "b.md": "", "src/c.py": "", "src/d.md": "", "src/deep/e.py": ""}  # noqa: RUF012 - never changed
+    IGNORED = {  # noqa: RUF012 - never changed
+        ".ignore": "build/\n*.log.py", "a.py": "", "src/b.md": "", "src/noise.log.py": "", "build/out.py": "",
+        "build/sub/deep.py": "", ".notes/n.md": "",
+    }  # fmt: skip
 
     @pytest.mark.parametrize(
         ("include", "exclude", "expected"),
         [
-            (("*.py",), (), ["a.py", "src/c.py", "src/deep/e.py"]),
-            (("src",), (), ["src/c.py", "src/d.md", "src/deep/e.py"]),
-            (("src/**",), ("*.md",), ["src/c.py", "src/deep/e.py"]),
-            ((), ("src/",), ["a.py", "b.md"]),
-            (("/a.py", "deep"), (), ["a.py", "src/deep/e.py"]),
-            (("*.py",), ("src/deep",), ["a.py", "src/c.py"]),
+            (("build/**",), (), ["a.py", "build/out.py", "build/sub/deep.py", "src/b.md"]),
+            (("build/sub/",), (), ["a.py", "build/sub/deep.py", "src/b.md"]),
+            (("/build/*/deep.py",), (), ["a.py", "build/sub/deep.py", "src/b.md"]),
+            (("*.py",), (), ["a.py", "src/b.md", "src/noise.log.py"]),
+            ((".notes/**",), (), [".notes/n.md", "a.py", "src/b.md"]),
+            (("build/**",), ("build/sub",), ["a.py", "build/out.py", "src/b.md"]),
+            ((), ("src/",), ["a.py"]),
         ],
     )
-    def test_include_and_exclude(
+    def test_include_adds_what_is_ignored_or_hidden_and_takes_nothing_away(
         self, tmp_path: Path, include: tuple[str, ...], exclude: tuple[str, ...], expected: list[str]
     ) -> None:
-        root = build(tmp_path / "root", self.FILES)
-        found = walk(root, WalkOptions(include=include, exclude=exclude))
-        assert paths(found) == expected
-        assert found.skipped["excluded"] > 0
-
-    def test_a_file_over_the_size_is_counted(self, tmp_path: Path) -> None:
-        root = build(tmp_path / "root", {"a.py": "12345", "b.py": "123456"})
-        found = walk(root, WalkOptions(max_file_bytes=5))
-        assert (paths(found), found.skipped_paths) == (["a.py"], {"too-large": ("b.py",)})
+        root = build(tmp_path / "root", self.IGNORED)
+        assert paths(walk(root, WalkOptions(include=include, exclude=exclude))) == expected
 
     def test_files_over_the_number_are_counted(self, tmp_path: Path) -> None:
         found = walk(build(tmp_path / "root", self.FILES), WalkOptions(max_files=2))
@@ -213,7 +211,7 @@ class TestFoldersOfOthers:
         build(root, {"nested/inner/x.py": "", "nested/b.py": ""})
         build(root, {"fake/.git/HEAD": "", "fake/c.py": "", "odd/.git": "nothing", "odd/d.py": ""})
         found = walk(root)
-        assert paths(found) == ["a.py", "fake/c.py", "nested/b.py", "odd/d.py"]
+        assert paths(found) == [".gitmodules", "a.py", "fake/c.py", "nested/b.py", "odd/d.py"]
         assert found.skipped_paths["submodule"] == ("lib/module",)
         assert found.skipped_paths["nested-repository"] == ("bare.git", "nested/inner", "trees/other")
 
@@ -356,11 +354,11 @@ class TestHostileTree:
 
         found = walk(root)
         assert paths(found) == sorted(
-            ["A.py", "a.py", "a|b.py", "good.py", "latin.py", "line.py", "n\u0303.py", "\u00f1.py", "n" * 250 + ".py",
-             "noise.py", "sub/good.py", "wide.py"]
+            ["A.py", "a.py", "a|b.py", "good.py", "huge.py", "latin.py", "line.py", "n\u0303.py", "\u00f1.py",
+             "n" * 250 + ".py", "noise.py", "sub/good.py", "wide.py"]
         )  # fmt: skip
         assert found.skipped == {
-            "nested-repository": 1, "odd-name": 3, "secret-file": 2, "special-file": 3, "symlink": 7, "too-large": 1
+            "nested-repository": 1, "odd-name": 3, "secret-file": 2, "special-file": 3, "symlink": 7
         }  # fmt: skip
         assert found.skipped_paths["odd-name"] == (r"bad\xff.py", r"esc\x1b[31m.py", r"new\nline.py")
         json.dumps(found.skipped_paths).encode("utf-8")

@@ -212,6 +212,17 @@ def test_changed_prose_is_not_shown_back(satchel: Satchel, repository: TinyRepos
     assert "linear backoff" not in context.text
 
 
+def test_a_change_of_documents_alone_shows_its_lines(satchel: Satchel, repository: TinyRepository) -> None:
+    change = edited(satchel, repository, "exponential backoff", "linear backoff", "docs/guide.md")
+    assert "linear backoff" in concerned(satchel, change).text
+
+
+def test_a_change_of_a_file_without_definitions_shows_its_lines(satchel: Satchel, repository: TinyRepository) -> None:
+    repository.commit("Settings", {"deploy.yaml": "stage: test\nretries: 3\n"})
+    change = edited(satchel, repository, "retries: 3", "retries: 4", "deploy.yaml")
+    assert "retries: 4" in concerned(satchel, change).text
+
+
 def test_commits_that_touched_the_same_files_are_shown(satchel: Satchel, repository: TinyRepository) -> None:
     change = edited(satchel, repository, "percent / 100", "percent / 1000", "shop/prices.py")
     context = concerned(satchel, change, types=["commits"])

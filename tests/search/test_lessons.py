@@ -122,3 +122,10 @@ def test_a_newer_fact_is_a_lesson_before_the_one_that_it_differs_from() -> None:
     old = Hit(Chunk("memory:old", Kind.MEMORY, "", "Never use tabs, only spaces", fields=fields), 0.1, 0.0)
     new = Hit(Chunk("memory:new", Kind.MEMORY, "", "Use tabs", fields={"category": "fact"}), 0.1, 0.0)
     assert in_order([old, new]) == [new, old]
+
+
+def test_a_number_of_two_digits_that_a_record_shares_with_a_request_is_chance(satchel: Satchel) -> None:
+    satchel.memories.add("Shelf 21 has room for 30 boxes")
+    satchel.memories.add("Answer 429 means that the vendor wants a pause")
+    assert "Shelf 21" not in satchel.assemble("write the notes of version 0.21", refresh=False).text
+    assert "Answer 429" in satchel.assemble("retry when the status is 429", refresh=False).text

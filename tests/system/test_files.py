@@ -180,8 +180,8 @@ def test_a_file_that_changes_meanwhile_has_the_hash_of_the_text_that_was_read(
 ) -> None:
     own = files.read_bytes
 
-    def changed_at_once(root: Path, relative: str, *, limit: int) -> files.FileBytes:
-        found = own(root, relative, limit=limit)
+    def changed_at_once(root: Path, relative: str, *, limit: int, head: int) -> files.FileBytes:
+        found = own(root, relative, limit=limit, head=head)
         (root / relative).write_text("b" * 100_000)
         return found
 
@@ -190,6 +190,15 @@ def test_a_file_that_changes_meanwhile_has_the_hash_of_the_text_that_was_read(
     found = read_text(root, "src/a.py", key=KEY, limit=LIMIT)
     assert found.content_hash == files.content_hash(b"a" * 50_000, KEY)
     assert (found.text, found.size) == ("a" * 50_000, 50_000)
+
+
+def test_of_a_file_over_the_limit_the_whole_lines_of_its_head_are_read(root: Path) -> None:
+    (root / "big.txt").write_bytes(b"one\ntwo\nthree\n" * 100)
+    found = read_text(root, "big.txt", key=KEY, limit=100, head=10)
+    assert (found.text, found.size, found.is_part) == ("one\ntwo\n", 1_400, True)
+    assert found.content_hash == files.content_hash(b"one\ntwo\n", KEY)
+    with pytest.raises(Skipped, match="too-large"):
+        read_text(root, "big.txt", key=KEY, limit=100, head=2)
 
 
 @pytest.mark.parametrize("said", [0, 3, 10, 11])

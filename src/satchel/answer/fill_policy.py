@@ -13,7 +13,7 @@ from satchel.answer.bearing import lesson_tokens
 from satchel.answer.candidates import Candidate
 from satchel.answer.plans import FAILURE, PlannedSection
 from satchel.answer.request import AssembleRequest
-from satchel.answer.search import is_weak
+from satchel.answer.search import Missing, is_weak
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Lines
 from satchel.search.query import Query, subject_of
@@ -95,7 +95,7 @@ class FillPolicy(NamedTuple):
     short because it is weak; `unsure` says that many definitions match alike. `prose_range` is a narrower range for
     prose. With `shares` every section gets its share of the budget by weight first. `is_strict` leaves out candidates
     that are clearly weaker than one that did not fit. `call_sites` are lines that list the callers of the definition in
-    question.
+    question, `left_out` notes on files that are not indexed.
     """
 
     value_range: float = math.inf
@@ -109,6 +109,7 @@ class FillPolicy(NamedTuple):
     shares: bool = False
     is_strict: bool = True
     call_sites: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 FILL = FillPolicy()
@@ -134,7 +135,7 @@ def is_led(sections: Sequence[Section]) -> bool:
 
 def fill_policy(
     request: AssembleRequest,
-    not_found: tuple[str, ...],
+    missing: Missing,
     terms: int,
     strength: float,
     *,
@@ -144,7 +145,7 @@ def fill_policy(
 ) -> FillPolicy:
     """Return the policy for an answer of this strength, and its remarks for the reader."""
     is_short, is_broad = terms <= weights.SHORT_QUESTION, bool(subject_of(request.query))
-    is_absent = bool(not_found) and is_short and strength < weights.SURE_STRENGTH
+    is_absent = bool(missing.words) and is_short and strength < weights.SURE_STRENGTH
     share, most = 1.0, math.inf
     if is_absent and not is_broad:
         share = weights.ABSENT_SHARE
@@ -158,7 +159,8 @@ def fill_policy(
         most = min(most, weights.WEAK_TOKENS)
     least = max(request.max_tokens * share, weights.LEAST_SHORT)
     return FillPolicy(
-        not_found=not_found,
+        not_found=missing.words,
+        left_out=missing.notes,
         is_weak=is_weak,
         is_cut=share < 1.0 and not request.fill,
         most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections

@@ -84,7 +84,7 @@ def find_pins(pins: Iterable[Pin], places: Sequence[Place]) -> tuple[list[Pinned
             continue
         kinds = [kind for kind in _KINDS if store.document(kind, path) is not None]
         if not kinds:
-            failures.append(_failure(pin, "it is not in the index, as ignored, hidden and excluded files are not"))
+            failures.append(_failure(pin, "it is not in the index: `satchel doctor` names what is left out"))
             continue
         last = len(shown.lines) - (1 if shown.lines[-1] == "" and len(shown.lines) > 1 else 0)
         if pin.start > last:

@@ -66,6 +66,7 @@ def assemble(
         "weak": filling.policy.is_weak or fitted.stopped == WEAK,
         "missing_terms": list(filling.policy.not_found),
         "lessons": searched.lessons_told,
+        "left_out": list(filling.policy.left_out),
     }
     return context_of(filling._replace(failures=(*filling.failures, *uncounted)), fitted, meta)
 
@@ -110,7 +111,7 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
         listing = [{**row, "files": (), "calls": 0} for row in listing if row["unresolved"]]
     policy = fill_policy(
         request,
-        searched.missing_words,
+        searched.missing,
         sum(not term.guessed for term in searched.findings.query.terms),
         1.0 if is_sure or is_led(sections) else strength,
         is_weak=not is_known and request.kinds != (Kind.CONTEXT,) and is_weak_match(request, sections, strength),

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from satchel.answer import weights
 from satchel.answer.bearing import evidence_of, fitting, gives_lessons, in_order
 from satchel.answer.plans import Plan, PlannedSection, own_files, plan_of
+from satchel.answer.render.labels import quote
 from satchel.answer.source_lines import Unreadable
 from satchel.errors import SatchelError, UsageError
 from satchel.intent import Intent
 from satchel.safety import sanitize
+from satchel.safety.sanitize import clean_field
 from satchel.search import weights as search_weights
 from satchel.search.change_relations import Impact, impact_of_question, with_callers, with_impact
 from satchel.search.dense import Meaning, scores
@@ -40,7 +42,7 @@ from satchel.store.protocol import Store
 from satchel.system import telemetry
 from satchel.system.files import SkipReason
 from satchel.text import pattern
-from satchel.types import RECORD_KINDS, Failure, Hit, Kind
+from satchel.types import RECORD_KINDS, Failure, Hit, Kind, LeftOut
 from satchel.vocabulary import LESSON_KINDS, MEMORY_KINDS
 
 if TYPE_CHECKING:
@@ -88,7 +90,8 @@ class Workbench(NamedTuple):
     `embedder` turns the question into a vector, to compare with those of records; without it only words count.
     `account` records what the session has received; without it everything is new. `prefix` is the workspace as it is
     before paths (`web/`), empty unless several are asked; `others` are the benches of the others. `notes` are failures
-    so far, such as files that could not be indexed. `models` order code anew, where one is configured.
+    so far, such as files that could not be indexed. `models` order code anew, where one is configured. `left_out` looks
+    for words in files that are not indexed.
     """
 
     store: Store
@@ -105,6 +108,7 @@ class Workbench(NamedTuple):
     others: tuple[Workbench, ...] = ()
     notes: tuple[Failure, ...] = ()
     models: UserModels | None = None
+    left_out: Callable[[Sequence[str]], LeftOut] | None = None
 
     @property
     def every(self) -> tuple[Workbench, ...]:
@@ -160,7 +164,7 @@ class Findings(NamedTuple):
     embedder_failures: Sequence[Failure]
 
     def missing_words(self, bench: Workbench) -> tuple[str, ...]:
-        """Return the telling words of the question that occur nowhere in the searched kinds."""
+        """Return the telling words and the places of the question that are nowhere in the searched kinds."""
         kinds = dict.fromkeys(section.kind for section in self.plan.sections if section.is_searched)
         searched = [kind for kind in kinds if kind is not Kind.COMMIT or len(kinds) == 1]  # a message alone is not here
         missing = absent_words(self.query, (bench.store_of(kind).lexicon(kind) for kind in searched))
@@ -168,13 +172,22 @@ class Findings(NamedTuple):
         told = tuple(filterfalse(is_wording, missing)) if is_impact else missing
         files = [bench.store.lexicon(kind) for kind in searched if kind in (Kind.CODE, Kind.DOC)]
         absent = absent_places(self.query, sure_sentences(self.query), bench.store, files) if files else ()
-        return tuple([*(place for place in absent if not _is_left_out(place, bench)), *told][:MOST_ABSENT])
+        return tuple([*absent, *told][:MOST_ABSENT])
 
 
-def _is_left_out(place: str, bench: Workbench) -> bool:
-    """Return whether a place is in the tree, although not in the index."""
+def _is_there(place: str, bench: Workbench) -> bool:
+    """Return whether a word is a place in the tree."""
+    if "/" not in place and "." not in place:
+        return False
     shown = bench.lines.read(place)
     return not isinstance(shown, Unreadable) or shown.reason not in (SkipReason.VANISHED, SkipReason.OUTSIDE_ROOT)
+
+
+class Missing(NamedTuple):
+    """What a question names and the index lacks: `words` are nowhere, `notes` are about files that are left out."""
+
+    words: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -253,11 +266,21 @@ class Searched:
         """The dependents of the change or definition in question, with the prefix of their workspace."""
         return [(bench.prefix, findings.impact) for bench, findings in self.found if findings.impact is not None]
 
-    @property
-    def missing_words(self) -> tuple[str, ...]:
-        """The telling words of the question that occur nowhere in any workspace."""
+    @cached_property
+    def missing(self) -> Missing:
+        """What the question names and no workspace has, after a look at the files that are not indexed."""
         first, *others = [findings.missing_words(bench) for bench, findings in self.found]
-        return tuple(word for word in first if all(word in missing for missing in others))
+        words = tuple(word for word in first if all(word in missing for missing in others))
+        looks = [look for bench, _ in self.found if (look := bench.left_out) is not None] if words else []
+        looked = [look(words) for look in looks]
+        places = {word: place for left in looked for word, place in left.places.items()}
+        absent = [word for word in words if word not in places]
+        # A file that is new, or that was made unreadable since it was indexed.
+        absent = [word for word in absent if not any(_is_there(word, bench) for bench, _ in self.found)]
+        notes = [f"{quote(clean_field(word, 40))} is in {place}" for word, place in places.items()]
+        if absent:
+            notes += dict.fromkeys(filter(None, map(str, looked)))
+        return Missing(tuple(absent), tuple(notes))
 
     def nowhere(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return those of these missing words that the kinds which were not searched do not have either."""

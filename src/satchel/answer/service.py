@@ -164,6 +164,19 @@ class AnswerService:
         ordered = sorted(guides, key=lambda guide: (not guide.must, -guide.priority))
         return [guide_hit(guide, place) for place, guide in enumerate(ordered[:limit])]
 
+    def left_out_matches(self, pattern: str) -> list[str]:
+        """Return notes on a pattern without a match: a file that is left out and has one, and what was not searched."""
+        from satchel.answer.pattern import expression  # as below
+
+        form = expression(f"(?m){pattern}")
+
+        def find(text: str) -> int:
+            match = form.search(text)
+            return int(match.start()) if match is not None else -1
+
+        left = self._root.left_out([pattern], find=find)
+        return [*(f"left out of the index: {place}" for place in left.places.values()), *filter(None, [str(left)])]
+
     def search_pattern(self, pattern: str, question: str, options: Mapping[str, Any], where: str = "") -> Matches:
         """As `Satchel.search_pattern`; `options` are those of a request."""
         from satchel.answer.inputs import is_path_wanted

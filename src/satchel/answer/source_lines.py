@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_text, redact
-from satchel.sources.code.languages import is_notebook
+from satchel.sources.code.languages import extent, is_notebook
 from satchel.system import files
 from satchel.system.kept import Cache
 from satchel.tokens import TokenCounter
@@ -152,8 +152,9 @@ class FileLines:
         if unfit is not None:
             return Unreadable(path, str(unfit))
         now = time.time_ns()
+        whole, head = extent(path, self._limit)
         try:
-            file = files.read_bytes(self._root, path, limit=self._limit)
+            file = files.read_bytes(self._root, path, limit=whole, head=head)
         except files.Skipped as skip:
             return Unreadable(path, str(skip.reason), skip.is_error)
         current = files.content_hash(file.raw, self._key)
@@ -214,7 +215,7 @@ class FileLines:
 
     def _note_rest(self, path: str, file: files.FileBytes, content_hash: str, now: int) -> None:
         if now - max(file.mtime_ns, file.changed_ns) > RESTED_NS:
-            self._rested.keep({path: ((len(file.raw), file.mtime_ns, file.changed_ns), content_hash)})
+            self._rested.keep({path: ((file.size, file.mtime_ns, file.changed_ns), content_hash)})
         else:
             self._rested.drop([path])
 

@@ -363,6 +363,7 @@ def _frame(filling: Filling) -> RenderRequest:
     shown = _notes_shown(notes, tokens, request.max_tokens)
     return RenderRequest(
         not_found=policy.not_found,
+        left_out=policy.left_out,
         weak=policy.is_weak,
         call_sites=policy.call_sites,
         query=sanitize.text(request.query, filling.marking.allow),
@@ -402,7 +403,7 @@ def _without_items(
     summary = frame._replace(truncated=False, summary="", weak=False)
     if sent:
         return references_alone(summary, sent, tokens, max_tokens, layout)
-    if not frame.not_found:
+    if not (frame.not_found or frame.left_out):
         return "", 0
     text = render(summary, (), format=layout)
     used = tokens.count(text)

@@ -83,9 +83,12 @@ _ALL_FILES = frozenset({"*", "**", "**/*"})
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)(?:\n---[ \t]*(?:\n|\Z))", re.DOTALL)
 _FIELD = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*)")
-_IMPORT = re.compile(r"(?<![\w@/.`])@((?:\./|\.\./|~/|/)?[\w.-]+(?:/[\w.-]+)*)")
-_CODE = re.compile(r"`[^`\n]*`")
-_FENCE = re.compile(r"\s*(```|~~~)")
+_STEP = r"(?:[\w.-]|\\ )+"  # a blank in a name is written with a backslash
+# A full stop at the end belongs to the sentence: `see @docs/style.md.`
+_IMPORT = re.compile(rf"(?<![\w@/.`])@((?:\./|\.\./|~/|/)?{_STEP}(?:/{_STEP})*(?<!\.))")
+_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
+_FENCE = re.compile(r"\s*(?:(`{3,})(?=[^`]*$)|(~{3,}))[ \t]*(.*)")
+_COMMENT_ENDS = re.compile(r"<!--|-->")
 _SUFFIX = re.compile(r"\.[A-Za-z]{1,8}\Z")
 
 
@@ -120,9 +123,11 @@ class Instruction(NamedTuple):
         return f"for {', '.join(self.globs)} {below}" if self.globs else below
 
     def relative(self, path: str) -> str | None:
-        """Return a path relative to the folder, None for a path outside of it."""
+        """Return a path relative to the folder, empty for the folder itself, None for a path outside of it."""
         if not self.folder:
             return path
+        if path.rstrip("/") == self.folder:
+            return ""
         return path[len(self.folder) + 1 :] if path.startswith(f"{self.folder}/") else None
 
     def match(self, paths: Iterable[str]) -> tuple[str, str] | None:
@@ -168,8 +173,10 @@ class Instructions:
         return instructions, notes
 
     def near(self, paths: Sequence[str]) -> tuple[list[Instruction], list[Failure]]:
-        """Return the instruction files of the root and of every folder above one of these paths."""
-        return self.of_folders(dict.fromkeys(["", *(folder for path in paths for folder in folders_above(path))]))
+        """Return the instruction files of the root and of every folder that is or is above one of these paths."""
+        own = (path.rstrip("/") for path in paths if os.path.isdir(self._root / path))  # noqa: PTH112 - any text is a path
+        above = (folder for path in paths for folder in folders_above(path.rstrip("/")))
+        return self.of_folders(dict.fromkeys(["", *above, *own]))
 
     def _paths(self, folder: str, form: Form) -> Sequence[str]:
         prefix = f"{folder}/" if folder else ""
@@ -266,9 +273,12 @@ class Instructions:
         imported.paths.setdefault(path, None)
         lines: list[str] = []
         behind: list[str] = []
+        is_comment = False
         for number, line, is_code in unfenced(text):
-            names = [] if is_code else _IMPORT.findall(_CODE.sub("", line))
-            texts = [self._imported(name, f"{path}:{number}", path, imported, hops) for name in names]
+            shown, is_comment = (line, is_comment) if is_code else _uncommented(_CODE.sub("", line), is_comment)
+            names = [] if is_code else _IMPORT.findall(shown)
+            plain = [name.replace("\\ ", " ") for name in names]
+            texts = [self._imported(name, f"{path}:{number}", path, imported, hops) for name in plain]
             is_alone = len(names) == 1 and line.strip().lstrip("-* ").strip() == f"@{names[0]}"
             if is_alone and texts[0] is not None:
                 lines.append(texts[0])
@@ -330,10 +340,26 @@ def unfenced(text: str) -> Iterator[tuple[int, str, bool]]:
     """Yield the lines of a Markdown text with their numbers, and whether each is in a fenced block or its mark."""
     fence = ""
     for number, line in enumerate(text.split("\n"), 1):
-        mark = _FENCE.match(line)
-        if mark is not None:
-            fence = "" if fence == mark[1] else fence or mark[1]
-        yield number, line, mark is not None or bool(fence)
+        match = _FENCE.match(line)
+        mark = (match[1] or match[2]) if match is not None else ""
+        was_open = bool(fence)
+        if match is not None and not fence:
+            fence = mark
+        elif match is not None and mark.startswith(fence) and not match[3]:  # at least as long, and nothing behind it
+            fence = ""
+        yield number, line, was_open or bool(fence)
+
+
+def _uncommented(line: str, is_comment: bool) -> tuple[str, bool]:
+    """Return a line without its HTML comments, and whether one goes on; `is_comment` if it begins in one."""
+    kept: list[str] = []
+    start = 0
+    for end in _COMMENT_ENDS.finditer(line):
+        if is_comment == (end[0] == "-->"):
+            kept += [] if is_comment else [line[start : end.start()]]
+            is_comment, start = not is_comment, end.end()
+    kept += [] if is_comment else [line[start:]]
+    return " ".join(kept), is_comment
 
 
 def front_matter(text: str) -> tuple[dict[str, list[str]], str, int]:

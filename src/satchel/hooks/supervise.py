@@ -61,6 +61,7 @@ def main(arguments: Sequence[str], work: Work | None = None) -> int:
     began = time.monotonic() - _age()
     child = 0
     try:
+        arguments = [*arguments, *_project()]
         _arm(began + DEADLINE_SECONDS)
         if is_off(os.environ.get(SWITCH)):
             return 0
@@ -85,6 +86,16 @@ def main(arguments: Sequence[str], work: Work | None = None) -> int:
         if not isinstance(error, Stopped):
             _say(f"{type(error).__name__}: {error}")
     return 0
+
+
+PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR")
+"""Variables in which hosts name the folder of the project, wherever the session has gone since."""
+
+
+def _project() -> list[str]:
+    """Return the folder of the project as an option, as a resident process has variables of its own."""
+    folder = next(filter(None, map(os.environ.get, PROJECT_VARIABLES)), "")
+    return ["--project", folder] if folder else []
 
 
 def receive(descriptor: int, deadline: float) -> bytes:

@@ -135,7 +135,7 @@ def work(arguments: Sequence[str], raw: bytes) -> tuple[str, bytes]:
     event = HookEvent(kind, "", "")
     try:
         event = hosts.read(hosts.parse(raw), kind)
-        answer, text = answered(event, root, os.environ)
+        answer, text = answered(event, root, os.environ, project=_option(arguments, "--project"))
     except Exception as error:  # noqa: BLE001 - an error must not block the prompt; it is logged
         reason = sanitize.line(_description(error), telemetry.REASON_CHARACTERS)
         _log(event, event_context.Answer(telemetry.FAILED, reason), 0, began)
@@ -155,7 +155,7 @@ def resident_work(arguments: Sequence[str], raw: bytes, process: event_context.A
         raise ValueError("the folder of the event depends on the process")
     if root is not None:
         root = str(process.folder / Path(root).expanduser())
-    answer, text = answered(event, root, os.environ, process)
+    answer, text = answered(event, root, os.environ, process, _option(arguments, "--project"))
     return [_log(event, answer, len(text), began).encode("utf-8", "replace"), text.encode("utf-8")]
 
 
@@ -164,11 +164,17 @@ def answered(
     root: str | None,
     environ: Mapping[str, str],
     process: event_context.AnsweringProcess | None = None,
+    project: str = "",
 ) -> tuple[event_context.Answer, str]:
-    """Return the answer to an event, and the text for the host."""
+    """Return the answer to an event, and the text for the host.
+
+    An event from a folder outside of the `project` that the host names belongs to the project.
+    """
     process = process or event_context.AnsweringProcess()
     folders = Folders.from_environment(environ)
     folder = process.folder / event.folder
+    if Path(project).is_absolute() and Path(project).is_dir() and not folder.resolve().is_relative_to(project):
+        folder = Path(project)
     try:
         places = locate(folder, root, folders)
     except NoIndexError as error:
@@ -198,9 +204,16 @@ def _words(arguments: Sequence[str]) -> tuple[str, str | None]:
         name, equals, value = argument.partition("=")
         if name == "--root":
             root = value if equals else next(rest, None)
+        elif name == "--project":
+            next(rest, None)
         elif not argument.startswith("-") and not word:
             word = argument
     return word, root
+
+
+def _option(arguments: Sequence[str], name: str) -> str:
+    """Return the value after an option, empty without it."""
+    return arguments[arguments.index(name) + 1] if name in arguments[:-1] else ""
 
 
 def _description(error: Exception) -> str:

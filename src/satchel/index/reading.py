@@ -21,9 +21,10 @@ from typing import IO, NamedTuple, Self, TypeVar
 
 from satchel.index.run import ReadingOptions, tick
 from satchel.safety.sanitize import clean_text, redact
+from satchel.sources.code.languages import extent
 from satchel.sources.docs import title_of
 from satchel.sources.notes import is_note
-from satchel.sources.outline import outline_file, readable, unwanted
+from satchel.sources.outline import is_generated, outline_file, readable, unwanted
 from satchel.store.extract import extract_files
 from satchel.store.records import Extraction
 from satchel.system import files
@@ -39,7 +40,7 @@ class Reading:
     `text` is compressed; `redacted` and `cleaned` count removals. `changed_ns` is 0 for a file that may have changed
     once more unnoticed: the next run reads it again. A skipped file has no `extraction`, nor has an `unchanged` one,
     whose bytes are those of the index. `facts` are those of a note of a vault; `title` is that of a document whose
-    sections do not name it.
+    sections do not name it. `in_part`: only the head of a large file was read; `generated`: it says so itself.
     """
 
     path: str
@@ -57,6 +58,8 @@ class Reading:
     lossy: bool = False
     facts: str = ""
     title: str = ""
+    in_part: bool = False
+    generated: bool = False
     extraction: Extraction | None = None
 
 
@@ -87,13 +90,14 @@ def read_files(batch: Sequence[File], options: ReadingOptions, should_stop: Call
 def read_file(path: str, indexed: str, options: ReadingOptions) -> tuple[Reading, str | None]:
     """Read one file; its text is None if there is nothing to extract."""
     now = tick()
+    whole, head = extent(path, options.limit)
     try:
-        content = files.read_text(Path(options.root), path, key=options.key, limit=options.limit)
+        content = files.read_text(Path(options.root), path, key=options.key, limit=whole, head=head)
     except files.Skipped as skip:
         return Reading(path, skipped=str(skip.reason), failed=skip.is_error), None
     reading = Reading(
         path, content.size, content.mtime_ns, content.changed_ns if content.changed_ns < now else 0,
-        content_hash=content.content_hash, lossy=content.lossy,
+        content_hash=content.content_hash, lossy=content.lossy, in_part=content.is_part,
     )  # fmt: skip
     reading.unchanged = content.content_hash == indexed
     if reading.unchanged:
@@ -103,6 +107,7 @@ def read_file(path: str, indexed: str, options: ReadingOptions) -> tuple[Reading
     if reason is not None:
         reading.skipped = str(reason)
         return reading, None
+    reading.generated = is_generated(text)
     return reading, text
 
 

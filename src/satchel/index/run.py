@@ -19,6 +19,7 @@ from satchel.errors import GitError
 from satchel.index.walk import FileEntry, TreeWalk, WalkOptions, walk
 from satchel.safety.sanitize import CLEANING_VERSION, REDACTION_VERSION
 from satchel.settings import Settings
+from satchel.sources.mailmap import NONE, Mailmap, read_mailmap
 from satchel.store.place import INDEX_NAME
 from satchel.store.protocol import EXTRACTION_VERSION, Store
 from satchel.store.records import Stamp
@@ -106,7 +107,7 @@ class VectorReport(NamedTuple):
     failure: Failure | None = None
 
 
-OUTLINE_VERSION = "5"
+OUTLINE_VERSION = "6"
 """Change it when the same text has another outline, or the same path another role: no reader is imported here."""
 
 NOTES_VERSION = 3
@@ -173,7 +174,6 @@ def build_options(settings: Settings, places: Places, key: bytes, *, vault: bool
     """Return the options of a run on a root from the settings; `key` keys the content hashes."""
     return BuildOptions(
         walk=WalkOptions(
-            max_file_bytes=settings.index_max_file_bytes,
             include=settings.index_include,
             exclude=settings.index_exclude,
             stores=(places.index, places.index / INDEX_NAME, places.memory, places.state),
@@ -276,6 +276,7 @@ class HistoryPlan(NamedTuple):
     head: str | None = None
     is_stale: bool = False
     notes: tuple[Failure, ...] = ()
+    mailmap: Mailmap = NONE
 
     @property
     def state(self) -> str:
@@ -287,7 +288,8 @@ class HistoryPlan(NamedTuple):
         """The stored form of commits: after a change, stored commits have to be read again."""
         options = self.options
         read_as = [options.commit_files, options.message_characters, options.reading.version]
-        return json.dumps([*read_as, "renames with changes"])
+        names = [f"mailmap {self.mailmap.digest}"] if self.mailmap.names else []
+        return json.dumps([*read_as, "renames with changes", *names])
 
 
 def plan_history(store: Store, root: Path, options: BuildOptions) -> HistoryPlan:
@@ -309,7 +311,8 @@ def plan_history(store: Store, root: Path, options: BuildOptions) -> HistoryPlan
         notes.append(Failure("commits", "this is a shallow clone: older history is missing", "git fetch --unshallow"))
     if repository.partial and (unknown := store.meta("history_unknown")):
         notes.append(unknown_files(int(unknown)))
-    plan = HistoryPlan(options, is_due=False, repository=repository, head=head, notes=tuple(notes))
+    mailmap = read_mailmap(repository)
+    plan = HistoryPlan(options, is_due=False, repository=repository, head=head, notes=tuple(notes), mailmap=mailmap)
     failed, until, reason = json.loads(store.meta("history_failed") or '["", 0, ""]')
     if failed == plan.form and time.time() < until:
         return plan._replace(notes=(*notes, git_failure(GitError(reason))))

@@ -16,6 +16,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel import text as words
@@ -38,6 +39,7 @@ from satchel.sources.vault import stored_fields
 from satchel.store.extract import LARGEST_COUNT, extract_records
 from satchel.store.protocol import FIRST_COMMIT, Store
 from satchel.store.records import Extraction, NewDocument, SkippedFile, Stamp
+from satchel.system.files import SkipReason
 from satchel.types import EdgeType, Failure, Kind, Reference, Role
 
 if TYPE_CHECKING:
@@ -118,6 +120,7 @@ class _Log:
     def __init__(self, plan: run.HistoryPlan, stored: set[str], before: tuple[str, list[str]]) -> None:
         assert plan.repository is not None
         self._repository, self._limit, self._stored = plan.repository, plan.options.commits, stored
+        self._mailmap = plan.mailmap
         self._head_before, self._visible_before = before
         self.visible: list[str] = []
         """Ids of the commits that HEAD reaches, newest first; complete if `is_visible_known`."""
@@ -137,20 +140,23 @@ class _Log:
             self.is_visible_known = not should_stop()
             yield from missing if self.is_visible_known else ()
             return
-        for commit in read_commits(self._repository, limit=self._limit, should_stop=should_stop):
+        read = partial(read_commits, self._repository, mailmap=self._mailmap, should_stop=should_stop)
+        for commit in read(limit=self._limit):
             self.visible.append(commit.sha)
             self.without_files = 0 if commit.file_count else self.without_files + 1
             yield commit
 
     def _missing(self, should_stop: Callable[[], bool]) -> Iterable[Commit]:
         # Most often HEAD has moved a few commits further: git need not list the whole history again.
-        added = new_commits(self._repository, self._head_before, should_stop) if self._visible_before else None
+        new = partial(new_commits, self._repository, self._head_before, should_stop, self._mailmap)
+        added = new() if self._visible_before else None
         if added is not None:
             self.visible = [*(commit.sha for commit in added), *self._visible_before][: self._limit]
             return [commit for commit in added[: self._limit] if commit.sha not in self._stored]
         self.visible = visible_commits(self._repository, self._limit, should_stop)
         missing = [sha for sha in self.visible if sha not in self._stored]
-        return read_commits(self._repository, only=missing, should_stop=should_stop) if missing else ()
+        read = partial(read_commits, self._repository, mailmap=self._mailmap, should_stop=should_stop)
+        return read(only=missing) if missing else ()
 
 
 _HISTORY_KEYS = (
@@ -277,7 +283,8 @@ def update(store: Store, task: Task) -> None:
     """Publish the changes in one or more transactions, and merge segments. The caller holds the index lock."""
     difference, options = task.difference, task.options
     wanted = [(entry.path, difference.indexed_hash(entry.path)) for entry in difference.read]
-    sizes = [entry.size for entry in difference.read]
+    # Bytes that are read of a file, at most.
+    sizes = [min(entry.size, 4 * options.reading.limit) for entry in difference.read]
     with _collector_off(), Lanes(wanted, sizes, options.reading, options.workers, task.should_stop) as lanes:
         _publish_all(store, task, iter(lanes))
     with store.write() as writer:
@@ -378,7 +385,8 @@ def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[R
         # Skipped now, or of another kind now: `put` replaces within one kind only.
         writer.remove(kind, [r.path for before, r in replaced if before is kind and r.kind != kind])
     writer.unskip([reading.path for reading in batch if reading.path in difference.skipped])
-    writer.skip([_skipped_file(reading, task) for reading in skipped if not reading.failed])
+    counted = [r for r in batch if (r.skipped or r.in_part) and not r.failed]
+    writer.skip([_skipped_file(reading, task) for reading in counted])
     writer.restamp([_stamp(r, stored[r.path][1]) for r in batch if r.unchanged])
     writer.put(list(map(new_document, new)))
     _count(task, new, skipped)
@@ -406,10 +414,13 @@ def unreadable(path: str, reason: str) -> Failure:
 
 
 def _skipped_file(reading: Reading, task: Task) -> SkippedFile:
-    """Return the file with its times before it was opened, so that a later change is noticed."""
+    """Return the file with its times before it was opened, so that a later change is noticed.
+
+    One that was read in part is in the index, too.
+    """
     entry = task.entries[reading.path]
     changed_ns = entry.changed_ns if entry.changed_ns < task.began else 0
-    return SkippedFile(reading.path, reading.skipped, entry.size, entry.mtime_ns, changed_ns)
+    return SkippedFile(reading.path, reading.skipped or SkipReason.IN_PART, entry.size, entry.mtime_ns, changed_ns)
 
 
 def _stamp(reading: Reading, before: Stamp) -> Stamp:
@@ -433,7 +444,7 @@ def new_document(reading: Reading) -> NewDocument:
         size=reading.size,
         mtime_ns=reading.mtime_ns,
         changed_ns=reading.changed_ns,
-        secondary=kind is Kind.CODE and is_secondary(reading.path),
+        secondary=kind is Kind.CODE and (reading.generated or is_secondary(reading.path)),
         title=title,
         tags=tags,
         fields=_fields(reading, extraction) | facts,

@@ -1,10 +1,12 @@
 """Decides which files of a tree are read into the index, and which are left out, counted by reason.
 
-Follows the habits of ripgrep: symbolic links are not followed; `.gitignore` counts inside a git repository, `.ignore`
-and `.satchelignore` everywhere; deeper files of rules win over those above, `.satchelignore` over `.ignore` over
-`.gitignore` over `.git/info/exclude`; hidden names are left out unless `.ignore` or `.satchelignore` include them by
-a `!` pattern. Only these files of rules are opened. Folders are visited in the order of their names, so equal trees
-give equal results, examples of skipped paths included.
+What git tracks is read, whatever its name and whatever `.gitignore` says: git itself never ignores a tracked file. For
+the rest the habits of ripgrep count: symbolic links are not followed; `.gitignore` counts inside a git repository,
+`.ignore` and `.satchelignore` everywhere, for tracked files too; deeper files of rules win over those above,
+`.satchelignore` over `.ignore` over `.gitignore` over `.git/info/exclude` over the user's ignore file of git; hidden
+names are left out unless `.ignore` or `.satchelignore` include them by a `!` pattern. Only these files of rules and the
+index of git are opened. Folders are visited in the order of their names, so equal trees give equal results, examples of
+skipped paths included.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -24,14 +27,15 @@ from satchel.index.ignore import Rules, is_hidden, is_vendored, parse_rules, rea
 from satchel.safety import sanitize
 from satchel.system import git
 from satchel.system.files import Skipped, SkipReason, escape_name, is_odd_name, is_secret_file, read_bytes
+from satchel.system.git_index import Tracked, global_ignore_file, tracked
 from satchel.text import composed
 from satchel.types import ShouldStop, never
 
-MAX_FILE_BYTES = 1_000_000
-"""A larger text is data, a log or generated; no hand-written source of 40 well-known repositories comes near it."""
+TAG_BYTES = 1_000_000
+"""A larger file `CACHEDIR.TAG` is not one."""
 
 EXAMPLES = 10
-"""Skipped paths listed for each reason."""
+"""Skipped paths listed for each reason, unless asked for more."""
 
 RULE_BYTES = 4_000_000
 """A larger file of rules is not read, and a note says so."""
@@ -39,6 +43,7 @@ RULE_BYTES = 4_000_000
 _CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55"  # bford.info/cachedir
 _BARE_REPOSITORY = frozenset(("HEAD", "objects", "refs"))
 _VENDOR_MARKS = frozenset(("pyvenv.cfg", "modules.txt", "autoload.php"))  # the last two in folders named `vendor`
+_UNLESS_TRACKED = frozenset((SkipReason.VENDORED, SkipReason.NESTED_REPOSITORY))
 _RULE_FILES = (".satchelignore", ".ignore", ".gitignore")  # strongest first
 _GITIGNORE = _RULE_FILES.index(".gitignore")
 # Listing through a descriptor makes sure that a folder is listed, not a link that took its place.
@@ -49,19 +54,20 @@ _LIST = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 
 class WalkOptions(NamedTuple):
     """Limits of a walk. Globs are those of `.gitignore`, relative to the root.
 
-    With `include`, only files that match one of its globs, or are in a folder that does. `exclude` wins over
-    `include`. `stores` are files and folders of satchel itself: recognised by device and inode, never touched.
+    Files that match a glob of `include`, or are in a folder that does, are read although they are hidden or ignored;
+    `exclude` wins. `examples` are the skipped paths listed for each reason. `stores` are files and folders of satchel
+    itself: recognised by device and inode, never touched.
     """
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     hidden: bool = False
-    max_file_bytes: int = MAX_FILE_BYTES
     max_files: int = 1_000_000  # beyond it the root is probably wrong: a home folder, a mounted disk
     # Folders inside each other; the deepest honest tree seen has 30, and a path has at most 4,096 bytes.
     max_depth: int = 128
     one_file_system: bool = True
     stores: tuple[Path, ...] = ()
+    examples: int = EXAMPLES
 
 
 class FileEntry(NamedTuple):
@@ -104,19 +110,23 @@ def walk(root: Path, options: WalkOptions | None = None, *, should_stop: ShouldS
 
 
 class _Layer(NamedTuple):
-    """One file of rules; its strength is its index in `_RULE_FILES`, or one more for `.git/info/exclude`."""
+    """One file of rules; its strength is its index in `_RULE_FILES`, then `.git/info/exclude`, then the user's file."""
 
     strength: int
     rules: Rules
 
 
 class _Folder(NamedTuple):
-    """A folder to visit: its prefix (`src/`), rules from strong to weak, and whether an `include` glob matched it."""
+    """A folder to visit: its prefix (`src/`), rules from strong to weak, and whether an `include` glob matched it.
+
+    `why` is the reason why files in it are left out that are neither tracked nor included, None for most folders.
+    """
 
     prefix: str
     depth: int
     layers: tuple[_Layer, ...]
-    included: bool
+    included: bool = False
+    why: SkipReason | None = None
 
 
 class _Walker:
@@ -127,8 +137,10 @@ class _Walker:
         self._options = options
         self._should_stop = should_stop
         self._repository = git.find_repository(root)
-        self._include = Rules(options.include) if options.include else None
+        self._include = Rules(options.include)
+        self._leading = Rules(_leading(options.include))
         self._exclude = Rules(options.exclude)
+        self._below_top = ""
         self._stores = _identities(options.stores)
         self._store_inodes = {inode for _, inode in self._stores}
         self._device = -1
@@ -150,13 +162,14 @@ class _Walker:
             raise NoIndexError(
                 f"{escape_name(str(self._root))} is not a folder that can be read: {error.strerror}"
             ) from error
-        self._pending.append(_Folder("", 0, self._layers_above(), self._include is None))
+        self._pending.append(_Folder("", 0, self._layers_above()))
         while self._pending and not self._stopped:
             folder = self._pending.pop()
             try:
                 self._visit(folder)
             except OSError as error:
                 self._skip(_reason_of(error), folder.prefix.rstrip("/"))
+        self._skip_absent()
         unfit = sanitize.unfit_paths(entry.path for entry in self._entries)
         for path, reason in unfit.items():
             self._skip(reason, sanitize.text(path))
@@ -190,8 +203,10 @@ class _Walker:
         names = {entry.name for entry in entries}
         reason = self._reason_for_contents(folder, names) if folder.prefix else None
         if reason is not None:
-            self._skip(reason, folder.prefix.rstrip("/"))
-            return
+            if reason not in _UNLESS_TRACKED or not self._is_tracked(folder.prefix[:-1], is_folder=True):
+                self._skip(reason, folder.prefix.rstrip("/"))
+                return
+            folder = folder._replace(why=folder.why or reason)
         folder = self._with_own_rules(folder, names)
         inner: list[_Folder] = []
         for number, entry in enumerate(entries, 1):
@@ -232,56 +247,81 @@ class _Walker:
         return None
 
     def _add_folder(self, folder: _Folder, name: str, path: str, inner: list[_Folder]) -> SkipReason | None:
-        if is_vendored(name):
+        included = folder.included or _names(self._include, name, path, is_folder=True)
+        leads = included or _names(self._leading, name, path, is_folder=True)
+        if is_vendored(name) and not leads:
             return SkipReason.VENDORED
-        reason = self._reason_for_rules(folder, name, path, is_folder=True)
-        if reason is not None:
+        why = self._reason_for_rules(folder, name, path, is_folder=True)
+        if why is not None and not leads and (reason := self._final(why, path, is_folder=True)) is not None:
             return reason
+        if _names(self._exclude, name, path, is_folder=True):
+            return SkipReason.EXCLUDED
         if folder.depth >= self._options.max_depth:
             return SkipReason.TOO_DEEP
-        included = folder.included or self._is_named(self._include, name, path, is_folder=True)
-        inner.append(_Folder(f"{path}/", folder.depth + 1, folder.layers, included))
+        inner.append(_Folder(f"{path}/", folder.depth + 1, folder.layers, included, why))
         return None
 
     def _add_file(self, folder: _Folder, entry: os.DirEntry[str], path: str) -> SkipReason | None:
         """Add a file, or return why it is skipped. Raises OSError."""
         name = entry.name
-        reason = self._reason_for_rules(folder, name, path, is_folder=False) or reason_of_name(name)
-        if reason is not None:
-            return reason
-        if not folder.included and not self._is_named(self._include, name, path, is_folder=False):
+        if is_secret_file(path):
+            return SkipReason.SECRET_FILE
+        why = self._reason_for_rules(folder, name, path, is_folder=False)
+        if why is not None and not (folder.included or _names(self._include, name, path, is_folder=False)):
+            reason = self._final(why, path, is_folder=False)
+            if reason is not None:
+                return reason
+        if _names(self._exclude, name, path, is_folder=False):
             return SkipReason.EXCLUDED
+        if (reason := reason_of_name(name)) is not None:
+            return reason
         if len(self._entries) >= self._options.max_files:
             return SkipReason.TOO_MANY
         status = entry.stat(follow_symlinks=False)
-        if status.st_size > self._options.max_file_bytes:
-            return SkipReason.TOO_LARGE
         self._entries.append(FileEntry(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
         return None
 
     def _reason_for_rules(self, folder: _Folder, name: str, path: str, *, is_folder: bool) -> SkipReason | None:
-        """Return why the files of rules or the rules for names skip an entry."""
+        """Return why an entry is left out unless git tracks it or a setting includes it."""
         is_visible = self._options.hidden
         for strength, rules in folder.layers:
             is_ignored = rules.match(name, path, is_folder=is_folder)
             if is_ignored:
-                return SkipReason.IGNORED
+                return SkipReason.IGNORED if strength >= _GITIGNORE else SkipReason.RULED_OUT
             if is_ignored is not None:
                 # A name that `.gitignore` re-includes is no longer ignored, but still hidden.
                 is_visible = is_visible or strength < _GITIGNORE
                 break
-        if not is_folder and is_secret_file(path):
-            return SkipReason.SECRET_FILE
-        if not is_visible and is_hidden(name, is_folder=is_folder):
-            return SkipReason.HIDDEN
-        return SkipReason.EXCLUDED if self._is_named(self._exclude, name, path, is_folder=is_folder) else None
+        if folder.why is not None:
+            return folder.why
+        return SkipReason.HIDDEN if not is_visible and is_hidden(name, is_folder=is_folder) else None
 
-    @staticmethod
-    def _is_named(globs: Rules | None, name: str, path: str, *, is_folder: bool) -> bool:
-        return globs is not None and len(globs) > 0 and globs.match(name, path, is_folder=is_folder) is True
+    def _final(self, why: SkipReason, path: str, *, is_folder: bool) -> SkipReason | None:
+        """Return the reason that is counted, None for what git tracks. Rules that are not git's count for that, too."""
+        if not self._is_tracked(path, is_folder=is_folder):
+            return SkipReason.IGNORED if why is SkipReason.RULED_OUT else why
+        return why if why is SkipReason.RULED_OUT else None
+
+    def _is_tracked(self, path: str, *, is_folder: bool) -> bool:
+        return self._tracked.has(self._below_top + path, is_folder=is_folder)
+
+    @cached_property
+    def _tracked(self) -> Tracked:
+        """What git tracks, read when the first entry would be left out."""
+        return tracked(self._repository) if self._repository is not None else Tracked()
+
+    def _skip_absent(self) -> None:
+        """Count the tracked files that a sparse checkout leaves out of the work tree."""
+        if self._repository is None or not (self._repository.git_dir / "info" / "sparse-checkout").is_file():
+            return
+        for path in map(os.fsdecode, self._tracked.absent):
+            if path.startswith(self._below_top):
+                self._skip(SkipReason.NOT_CHECKED_OUT, path[len(self._below_top) :])
 
     def _reason_for_contents(self, folder: _Folder, names: set[str]) -> SkipReason | None:
         """Return why the content of a folder skips it: another repository, or the output of a tool."""
+        if not names and self._repository is not None and self._is_submodule(folder.prefix[:-1]):
+            return SkipReason.SUBMODULE
         repository = git.repository_at(self._root / folder.prefix) if ".git" in names else None
         if repository is not None:
             outer = self._repository
@@ -293,9 +333,12 @@ class _Walker:
         is_cache = "CACHEDIR.TAG" in names and self._starts_with(folder.prefix + "CACHEDIR.TAG", _CACHE_TAG)
         return SkipReason.VENDORED if is_cache or not names.isdisjoint(marks) else None
 
+    def _is_submodule(self, path: str) -> bool:
+        return os.fsencode(self._below_top + path) in self._tracked.submodules
+
     def _starts_with(self, path: str, signature: bytes) -> bool:
         try:
-            return read_bytes(self._root, path, limit=MAX_FILE_BYTES).raw.startswith(signature)
+            return read_bytes(self._root, path, limit=TAG_BYTES).raw.startswith(signature)
         except Skipped:
             return False
 
@@ -308,7 +351,7 @@ class _Walker:
         return folder._replace(layers=_by_strength((*own, *folder.layers))) if own else folder
 
     def _layers_above(self) -> tuple[_Layer, ...]:
-        """Return the rules between the top of the work tree and the root, nearest first, and `.git/info/exclude`."""
+        """Return the rules between the top of the work tree and the root, nearest first, and git's for all of it."""
         if self._repository is None:
             return ()
         top = self._repository.work_tree
@@ -319,7 +362,10 @@ class _Walker:
             for strength, name in enumerate(_RULE_FILES):
                 layers += self._read_layer(strength, top, "/".join((*steps[:depth], name)), above=above)
         above = "/".join(steps) + "/" if steps else ""
+        self._below_top = above
         layers += self._read_layer(_GITIGNORE + 1, self._repository.common_dir, "info/exclude", above=above)
+        if (own := global_ignore_file()) is not None:
+            layers += self._read_layer(_GITIGNORE + 2, own.parent, own.name, above=above)
         return _by_strength(layers)
 
     def _read_layer(self, strength: int, root: Path, path: str, *, base: str = "", above: str = "") -> list[_Layer]:
@@ -339,8 +385,26 @@ class _Walker:
         self._skipped[reason.value] += 1
         self._errors += reason.is_error
         examples = self._examples.setdefault(reason.value, [])
-        if len(examples) < EXAMPLES:
+        if len(examples) < self._options.examples:
             examples.append(escape_name(path))
+
+
+def _names(globs: Rules, name: str, path: str, *, is_folder: bool) -> bool:
+    """Return whether one of the globs of a setting, mostly none, names an entry."""
+    return len(globs) > 0 and globs.match(name, path, is_folder=is_folder) is True
+
+
+def _leading(globs: Iterable[str]) -> list[str]:
+    """Return globs of the folders on the way to what these globs name: of `build/*/out.py`, `/build/` and `/build/*/`.
+
+    Without a slash inside a glob says nothing about its folder; then an ignored folder is not entered.
+    """
+    ways: list[str] = []
+    for glob in globs:
+        steps = glob.strip("/").split("/")
+        if steps[0] != "**":
+            ways += [f"/{'/'.join(steps[:length])}/" for length in range(1, len(steps))]
+    return ways
 
 
 def _by_strength(layers: Iterable[_Layer]) -> tuple[_Layer, ...]:

@@ -190,8 +190,10 @@ def _search_pattern(call: OperationCall) -> Answered:
     asked = sanitize.value({"query": question, **chosen}, call.engine.settings.redact_allow)
     envelope = {**asked, **json.pattern_envelope(found, notes, call.engine.store.revision)}
     nothing = "no line matches the pattern" if "pattern" in chosen else "no task meets the condition"
-    why = nothing if not found.matches else "the budget is too small to show a match"
-    return Answered(found.text, envelope, () if found.shown else (why,))
+    why = [nothing if not found.matches else "the budget is too small to show a match"]
+    if "pattern" in chosen and not found.matches:
+        why += call.engine.answers.left_out_matches(chosen["pattern"])
+    return Answered(found.text, envelope, () if found.shown else tuple(why))
 
 
 def _graph_context(call: OperationCall) -> Answered:

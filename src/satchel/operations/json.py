@@ -12,7 +12,7 @@ from satchel import __version__
 from satchel.codec import Field, many, maybe, record
 from satchel.operations.operation import Spelling
 from satchel.safety import sanitize
-from satchel.safety.sanitize import clean_field
+from satchel.safety.sanitize import clean_field, inert
 from satchel.text import asks_nothing
 from satchel.types import NO_REVISION, UNFINISHED, Context, Data, Failure, Hit, Json, Location, Omission
 
@@ -239,7 +239,7 @@ def hit_lines(hits: Sequence[Hit]) -> Iterator[str]:
     for path, listed in groupby(hits, key=_path_of):
         parts = list(listed)
         if path:
-            yield f"{clean_field(path)}  {parts[0].relevance:.2f}"
+            yield f"{inert(clean_field(path))}  {parts[0].relevance:.2f}"
         yield from map(_part_line if path else _record_line, parts)
 
 
@@ -250,7 +250,7 @@ def _path_of(hit: Hit) -> str:
 def _part_line(hit: Hit) -> str:
     location = hit.chunk.location
     assert location is not None
-    title = "" if hit.chunk.title == location.path else f"  {clean_field(hit.chunk.title)}"
+    title = "" if hit.chunk.title == location.path else f"  {inert(clean_field(hit.chunk.title))}"
     text = (
         ""
         if hit.best_line is None
@@ -266,7 +266,7 @@ def _part_line(hit: Hit) -> str:
 def _record_line(hit: Hit) -> str:
     """`memory:3f2a  0.31  Deploy on Mondays`."""
     newer = other_mark(hit.chunk.fields.get("newer", ""), hit.chunk.fields.get("against", ""))
-    return f"{clean_field(hit.chunk.id)}  {hit.relevance:.2f}  {clean_field(hit.chunk.title)}{newer}"
+    return f"{clean_field(hit.chunk.id)}  {hit.relevance:.2f}  {inert(clean_field(hit.chunk.title))}{newer}"
 
 
 def file_entries(hits: Iterable[Hit]) -> list[ListedFile]:

@@ -21,6 +21,7 @@ from satchel.safety.sanitize import clean_field, clean_text, redact
 from satchel.safety.trust import handle as make_handle
 from satchel.safety.trust import nonce
 from satchel.sources.change import blob, earlier_blobs
+from satchel.sources.code.languages import extent
 from satchel.sources.experiences import shown_record
 from satchel.sources.outline import outline_file, readable
 from satchel.store.records import Document
@@ -185,8 +186,9 @@ def _detail(row: HandleTarget, text: str, ranges: Sequence[types.Range]) -> type
 
 def _same_revision(row: HandleTarget, root: OpenRoot) -> tuple[str | None, str]:
     """Return the text of the file as it was when the handle was issued, and its origin if not the disk."""
+    whole, head = extent(row.path, root.settings.index_max_file_bytes)
     with suppress(files.Skipped):  # a file that is gone may still be in git or in the index
-        raw = files.read_bytes(root.places.root, row.path, limit=root.settings.index_max_file_bytes).raw
+        raw = files.read_bytes(root.places.root, row.path, limit=whole, head=head).raw
         if files.content_hash(raw, root.key) == row.content_hash:
             return _decoded(row.path, raw, root.settings.redact_allow), ""
     earlier = _from_git(row, root)

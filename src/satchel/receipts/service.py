@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from satchel.open_root import OpenRoot
     from satchel.receipts.session import Account, SessionFile
     from satchel.receipts.why import Standing
+    from satchel.store.protocol import Store
 
 SESSIONS = "sessions"
 """Name of the folder of session ledgers, in the state folder."""
@@ -281,7 +282,19 @@ class ReceiptService:
         """
         from satchel.receipts.why import why
 
-        return self._root.read(lambda store: why(target, request, store, self._root.store_of, ask, self._root.embedder))
+        def asked(store: Store) -> list[Standing]:
+            try:
+                return why(target, request, store, self._root.store_of, ask, self._root.embedder)
+            except UsageError:
+                looked = self._root.left_out([target], store) if isinstance(target, str) else None
+                if looked is None or target not in looked.places:
+                    raise
+                place = looked.places[target]
+            raise UsageError(
+                f"{clean_field(target)} is not in the index: {place}; `satchel doctor` names what is left out"
+            )
+
+        return self._root.read(asked)
 
 
 def in_one_of(row: HandleTarget, roots: Mapping[str, OpenRoot]) -> HandleTarget:

@@ -268,26 +268,61 @@ NAME_CHARACTERS = 40
 """A text that could be a sentence is cut to these characters where it is a name: one with more blanks of any script
 than a name has, or a long one in a script that needs none."""
 
+DENSE_CHARACTERS = 12
+"""The same for scripts without blanks between words: forty characters of Chinese are three sentences."""
+
+_DENSE = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
+    "\U00020000-\U0003134f]"
+)
 _NOT_PLAIN = re.compile(r"[^\w .,/@+'()&#-]+")
 
 
 def plain_name(text: str) -> str:
     """Return a name that its author chose, for a place outside of a block: an instruction does not fit in there.
 
-    A heading, an author or a title that is a sentence loses its punctuation and all after `NAME_CHARACTERS`.
+    A heading, an author or a title that is a sentence loses its punctuation and all after `NAME_CHARACTERS`, or after
+    `DENSE_CHARACTERS` of a script without blanks. So does live Markdown or HTML.
     """
     blanks = sum(mark.isspace() for mark in text)
     longest = FIELD_LIMIT if text.isascii() else 2 * NAME_CHARACTERS
-    if blanks <= MOST_NAME_SPACES and len(text) <= longest and all(map(_fits, re.split(r"[/.:#>]+", text))):
+    is_short = blanks <= MOST_NAME_SPACES and len(text) <= longest
+    if is_short and all(map(_fits, re.split(r"[/.:#>]+", text))) and _LIVE.search(text) is None:
         return text
     plain = " ".join(_NOT_PLAIN.sub(" ", text).split()) or "…"
-    return plain if len(plain) <= NAME_CHARACTERS else f"{plain[: NAME_CHARACTERS - 1].rstrip()}…"
+    dense = [match.start() for match in _DENSE.finditer(plain)]
+    end = dense[DENSE_CHARACTERS - 1] if len(dense) > DENSE_CHARACTERS else len(plain)
+    if min(end, len(plain)) == len(plain) <= NAME_CHARACTERS:
+        return plain
+    return f"{plain[: min(end, NAME_CHARACTERS - 1)].rstrip()}…"
 
 
 def _fits(part: str) -> bool:
     """Return whether a part of a path or qualified name is short, or words joined as in a long identifier."""
+    if len(_DENSE.findall(part)) > DENSE_CHARACTERS:
+        return False
     is_joined = part.isascii() and not any(mark.isspace() for mark in part)
     return len(part) <= NAME_CHARACTERS or (is_joined and len(re.split(r"[\W_]+", part)) <= 16)
+
+
+_LIVE = re.compile(
+    r"""!?\[[^\]\n]*\](?:\s?[(\[]|:\s) | <!-- | <[!/?][^<>]*> | <[a-z][^<>]*[=:][^<>]*>
+    | <(?:a|b|base|br|code|details|div|embed|form|h[1-6]|hr|i|iframe|img|input|link|math|meta|object|p|pre|script|span
+        |style|svg|table|textarea|title|u|video)\b[^<>]*>""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A link, a picture or HTML, which whatever shows the Markdown of an answer would load or follow."""
+
+_MARKUP = re.compile(r"[<\[!]")
+
+
+def inert(text: str) -> str:
+    """Return a name on one line as it is, or as a JSON string with escapes if it is live Markdown or HTML."""
+    if _LIVE.search(text) is None:
+        return text
+    import json  # here, because hardly any name is
+
+    return _MARKUP.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 MOST_NOTES = 20

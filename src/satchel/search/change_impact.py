@@ -70,7 +70,7 @@ def impact_of_change(change: Change, store: Store) -> Impact:
     relations = Relations(store, gone)
     named = [relations.named(file.path, name) for file in change.files for name in file.names]
     targets = sorted([*(one for one in named if one is not None), *gone], key=lambda one: is_secondary(one.path))
-    return impact_of_definitions(relations, list(dict.fromkeys(targets)), _changed_rows(change, store))
+    return impact_of_definitions(relations, list(dict.fromkeys(targets)), _changed_rows(change, store, Kind.CODE))
 
 
 def _removed(file: ChangedFile, name: str) -> CodeDefinition:
@@ -86,7 +86,10 @@ def with_change(result: SearchResult, change: Change, store: Store, kind: Kind, 
         return with_impact(result._replace(hits=rest), impact, store)
     if kind is Kind.COMMIT:
         return result._replace(hits=merged(result.hits, _commit_hits(result.hits, change, store)))
-    return result._replace(hits=_naming(result.hits, change, store)) if kind is Kind.DOC else result
+    if kind is not Kind.DOC:
+        return result
+    named = result._replace(hits=_naming(result.hits, change, store))
+    return with_impact(named, Impact(_changed_rows(change, store, kind)), store)
 
 
 def _naming(hits: Sequence[Hit], change: Change, store: Store) -> tuple[Hit, ...]:
@@ -142,16 +145,27 @@ def _file_of(change: Change, hit: Hit) -> ChangedFile | None:
     return change.file(hit.chunk.location.path) if hit.chunk.location is not None else None
 
 
-def _changed_rows(change: Change, store: Store) -> dict[int, Related]:
-    """Return the chunks of the changed definitions, each with its changed lines and a few around them."""
+def _changed_rows(change: Change, store: Store, kind: Kind) -> dict[int, Related]:
+    """Return the chunks of the changed definitions, or of the lines of a file without any.
+
+    Each comes with its changed lines and a few around them.
+    """
     rows: dict[int, Related] = {}
     for file in change.files:
-        document = store.document(Kind.CODE, file.path) if file.names else None
+        document = store.document(kind, file.path)
         if document is not None:
-            chunks = {row: part for row, part in store.chunks(document.rows).items() if part.name in file.names}
+            parts = store.chunks(document.rows)
+            if file.names:
+                chunks = {row: part for row, part in parts.items() if part.name in file.names}
+            else:
+                chunks = {row: part for row, part in parts.items() if _touched(file, part)}
             weight = weights.NEAR_CHANGED_TEST if document.secondary else CHANGED
             rows |= {row: Related(weight, _within(file, part)) for row, part in chunks.items()}
     return rows
+
+
+def _touched(file: ChangedFile, part: StoredChunk) -> bool:
+    return any(first <= part.end and last >= part.start for first, last in file.ranges)
 
 
 def _within(file: ChangedFile, part: StoredChunk) -> tuple[Range, ...]:

@@ -1,7 +1,8 @@
 """The history of files from the index alone: who changed what, when, and how often.
 
 Only indexed commits that HEAD reaches count, which are the newest ones. Files that moved unchanged keep their history:
-a commit is listed under the present paths of its files. Merges are not in the index.
+a commit is listed under the present paths of its files. Merges are not in the index; those that made a change of their
+own are added where the history of a path is asked for.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
-from satchel.errors import UnsafePathError, UsageError
+from satchel.errors import GitError, UnsafePathError, UsageError
 from satchel.safety.sanitize import clean_field, redact
 from satchel.search.overview import HOT_DAYS, Overview, imports_map, overview
+from satchel.sources.commits import changing_merges
+from satchel.sources.mailmap import read_mailmap
 from satchel.sources.roles import is_routine_commit
 from satchel.store.protocol import Store
 from satchel.store.records import Document
-from satchel.system import git
+from satchel.system import git, telemetry
 from satchel.text import composed, folded
 from satchel.types import AnyPath, Kind
 from satchel.vocabulary import DAY_SECONDS, FEW_ROWS, Moment, check_count, parse_moment
@@ -247,7 +250,31 @@ class GitViews:
 
     def file_history(self, path: AnyPath, limit: int, *, refresh: bool) -> FileHistory:
         """As `Satchel.file_history`."""
-        return self._view(lambda changes, below: changes.history(below, limit), path, limit, refresh)
+        history: FileHistory = self._view(lambda changes, below: changes.history(below, limit), path, limit, refresh)
+        merges = self._merges(history.path) if history.path else []
+        if not merges:
+            return history
+        every = sorted([*history.changes, *merges], key=lambda change: (-change.time, change.sha))
+        return replace(history, total=history.total + len(merges), changes=tuple(every[:limit]))
+
+    def _merges(self, path: str) -> list[CommitChange]:
+        """Return the merges with changes of their own to a path, which are not in the index."""
+        repository = git.find_repository(self._root)
+        if repository is None or repository.refusal or repository.partial:
+            return []
+        inside = (self._root.resolve().relative_to(repository.work_tree) / path).as_posix()
+        try:
+            found = changing_merges(repository, inside, read_mailmap(repository))
+        except GitError as error:  # the commits of the index are the answer; git said the same when it was read
+            telemetry.warning("merges_unknown", reason=str(error))
+            return []
+        return [
+            CommitChange(one.sha, self._safe(one.author), one.time, self._safe(one.subject), (path,), one.file_count)
+            for one in found
+        ]
+
+    def _safe(self, text: str) -> str:
+        return redact(clean_field(text, 400), self._allow)[0]  # field characters
 
     def churn(self, days: int, path: AnyPath, limit: int, now: Moment | None, *, refresh: bool) -> list[FileChurn]:
         """As `Satchel.churn`."""

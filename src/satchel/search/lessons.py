@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import lazy_numpy as np
@@ -37,8 +38,17 @@ LED_TO = 3
 EVERY_WORD, BESIDE_EVERY_WORD = 0.99, 0.4
 """Where a record has this share of the words of a request, others need this part of its evidence."""
 
+SHORT_NUMBER = 2
+"""Digits of a number that says nothing without the words around it."""
+
 LEAST_WORDS = 2
 """Words of a question that a record has: one alone is a coincidence."""
+
+
+def without_short_numbers(query: Query) -> Query:
+    """Return a request without numbers of one or two digits: that `release 0.21` and a record share `21` is chance."""
+    kept = tuple(term for term in query.terms if not (term.term.isdecimal() and len(term.term) <= SHORT_NUMBER))
+    return replace(query, terms=kept) if kept else query
 
 
 def is_lesson(signals: Iterable[Signal]) -> bool:

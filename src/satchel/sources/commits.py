@@ -6,11 +6,13 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from satchel.errors import GitError
+from satchel.sources.mailmap import NONE, Mailmap
 from satchel.system import git, telemetry
 from satchel.system.git import Repository, head, run, shallow_boundary, stream
 from satchel.types import Failure, ShouldStop, never
@@ -25,7 +27,7 @@ LATEST_TIME = 4_102_444_800.0
 """Seconds since the epoch, 2100-01-01: later commit dates are garbage and are cut to this."""
 
 _STAT_BATCH = 200  # commits per git call; 200 ids are 8 KB, far below every limit on arguments
-_FORMAT = "--format=%H%x00%P%x00%an%x00%ct%x00%B%x00"
+_FORMAT = "--format=%H%x00%P%x00%an%x00%ae%x00%ct%x00%B%x00"
 _EMPTY_BLOBS = (
     b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     b"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
@@ -60,12 +62,14 @@ def read_commits(
     only: Sequence[str] = (),
     without: Sequence[str] = (),
     merges: bool = False,
+    mailmap: Mailmap = NONE,
     should_stop: ShouldStop = never,
 ) -> Iterator[Commit]:
     """Read commits, newest first as git orders them; each is yielded as soon as its output is complete.
 
     With `only`, exactly these in their order; else those of HEAD that no commit of `without` reaches. On a branch
-    without commits there are none. Ends early when `should_stop` returns true. Raises GitError.
+    without commits there are none. `mailmap` gives the names of authors. Ends early when `should_stop` returns true.
+    Raises GitError.
     """
     if head(repository) is None:
         return
@@ -79,7 +83,8 @@ def read_commits(
     revisions = ["--no-walk=unsorted", "--stdin", "--"] if only else reached
     feed, count = "\n".join(only).encode("ascii"), 0
     try:
-        for commit in _stream_commits(repository, ["--raw", *arguments, *revisions], boundary, should_stop, feed):
+        read = partial(_stream_commits, repository, mailmap=mailmap)
+        for commit in read(["--raw", *arguments, *revisions], boundary, should_stop, feed):
             if should_stop():
                 return
             count += 1
@@ -88,7 +93,7 @@ def read_commits(
         # A clone without the folders of old commits stops at the first one that it lacks. Their messages are there.
         if not repository.partial:
             raise
-        rest = islice(_stream_commits(repository, [*arguments, *revisions], boundary, should_stop, feed), count, None)
+        rest = islice(read([*arguments, *revisions], boundary, should_stop, feed), count, None)
         yield from takewhile(lambda _: not should_stop(), rest)
 
 
@@ -113,7 +118,9 @@ def visible_commits(repository: Repository, limit: int | None = None, should_sto
     return listed.decode("ascii").split()
 
 
-def new_commits(repository: Repository, known: str, should_stop: ShouldStop = never) -> list[Commit] | None:
+def new_commits(
+    repository: Repository, known: str, should_stop: ShouldStop = never, mailmap: Mailmap = NONE
+) -> list[Commit] | None:
     """Return the commits after `known` up to HEAD, newest first, if each is the only parent of the next one.
 
     Returns None if there is a merge among them, HEAD does not descend from `known`, or history is cut off.
@@ -124,7 +131,10 @@ def new_commits(repository: Repository, known: str, should_stop: ShouldStop = ne
     try:
         expected = head(repository)
         # At most 500: beyond that, listing all costs little more than reading them.
-        for commit in read_commits(repository, limit=500, without=[known], merges=True, should_stop=should_stop):
+        news = read_commits(
+            repository, limit=500, without=[known], merges=True, mailmap=mailmap, should_stop=should_stop
+        )
+        for commit in news:
             if commit.sha != expected or len(commit.parents) != 1:
                 return None
             commits.append(commit)
@@ -132,6 +142,36 @@ def new_commits(repository: Repository, known: str, should_stop: ShouldStop = ne
     except GitError:  # `known` is gone: the caller lists all
         return None
     return commits if commits and expected == known else None
+
+
+MOST_MERGES = 200
+"""Maximum merges of one path that are looked at, newest first."""
+
+_MERGE = "--format=%x02%H%x1f%P%x1f%an%x1f%ae%x1f%ct%x1f%s"
+
+
+def changing_merges(repository: Repository, path: str, mailmap: Mailmap = NONE) -> list[Commit]:
+    """Return the merges that made a change of their own to a file or below a folder, newest first.
+
+    Such a change is in no other commit. Finding them compares contents, which takes too long for a whole history, so
+    they are looked for where one path is asked for. `path` is relative to the top of the work tree. Raises GitError.
+    """
+    if head(repository) is None:
+        return []
+    arguments = ("--merges", "--cc", "-p", "-U0", "--no-renames", f"-n{MOST_MERGES}", _MERGE)
+    written = run(repository, "log", *arguments, "--end-of-options", "HEAD", "--", path)
+    merges: list[Commit] = []
+    pending: Commit | None = None
+    for line in written.split(b"\n"):
+        if line.startswith(b"\x02"):  # no line of a difference does
+            sha, parents, author, email, when, subject = line[1:].decode("utf-8", "replace").split("\x1f", 5)
+            name, parts = mailmap.name(author, email), tuple(parents.split())
+            moment = min(float(_number(when.encode())), LATEST_TIME)
+            pending = Commit(sha, name, moment, subject, subject, (path,), 1, parts)
+        elif pending is not None and line.startswith(b"diff --cc "):
+            merges.append(pending)
+            pending = None
+    return merges
 
 
 def diff_stat(
@@ -178,12 +218,17 @@ def _stat_batch(
 
 
 def _stream_commits(
-    repository: Repository, arguments: Sequence[str], boundary: frozenset[str], should_stop: ShouldStop, feed: bytes
+    repository: Repository,
+    arguments: Sequence[str],
+    boundary: frozenset[str],
+    should_stop: ShouldStop,
+    feed: bytes,
+    mailmap: Mailmap,
 ) -> Iterator[Commit]:
     """Yield each commit when the next one begins, and the last one when git has ended well."""
     pending: Commit | None = None
     with stream(repository, "log", *arguments, should_stop=should_stop, feed=feed) as chunks:
-        for commit in _parse(chain.from_iterable(_tokens(chunks)), boundary):
+        for commit in _parse(chain.from_iterable(_tokens(chunks)), boundary, mailmap):
             if pending is not None:
                 yield pending
             pending = commit
@@ -200,17 +245,18 @@ def _tokens(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
         yield tokens
 
 
-def _parse(tokens: Iterator[bytes], boundary: frozenset[str]) -> Iterator[Commit]:
+def _parse(tokens: Iterator[bytes], boundary: frozenset[str], mailmap: Mailmap) -> Iterator[Commit]:
     r"""Read the records of `_FORMAT` with or without `--raw`.
 
-    A record is: id, parents, author, time and message, each ended by NUL; an empty token; then for each file
+    A record is: id, parents, author, email, time and message, each ended by NUL; an empty token; then for each file
     `:modes ids status` and its path, the first preceded by a newline. No field can contain a NUL, so no
     part of a message is mistaken for a field; a path is recognised by its position.
     """
     token = next(tokens, b"")
     while token:
         sha, parents = token.decode("ascii"), next(tokens, b"")
-        author, time, message = next(tokens, b""), next(tokens, b""), next(tokens, b"")
+        author, email = next(tokens, b"").decode("utf-8", "replace"), next(tokens, b"")
+        time, message = next(tokens, b""), next(tokens, b"")
         next(tokens, b"")
         changes: list[tuple[bytes, bytes]] = []
         file_count = 0
@@ -226,7 +272,7 @@ def _parse(tokens: Iterator[bytes], boundary: frozenset[str]) -> Iterator[Commit
         text = message[:MESSAGE_LIMIT].decode("utf-8", "replace")
         yield Commit(
             sha=sha,
-            author=author.decode("utf-8", "replace"),
+            author=mailmap.name(author, email.decode("utf-8", "replace")) if mailmap.names else author,
             time=min(float(_number(time)), LATEST_TIME),
             subject=text.lstrip().partition("\n")[0].rstrip(),
             message=text.rstrip("\n"),

@@ -57,13 +57,14 @@ def is_generated(head: str) -> bool:
 
 
 _MINIFIED_LINE = 20_000  # characters; nobody writes such a line
+_LONG_LINE = 300  # characters
 
 
 def is_minified(text: str) -> bool:
     """Return whether a text has lines far too long to be written by hand. Linear in the text.
 
     True if lines of over 20,000 characters are more than half of it, or if lines have over 300 characters on
-    average and hardly any blanks. One long line in a file that is otherwise written by hand does not count.
+    average and hardly any blanks. A file with two lines written by hand for each long one is not minified.
     """
     if len(text) < 2_000:  # characters; what is smaller is cheap to keep
         return False
@@ -72,10 +73,27 @@ def is_minified(text: str) -> bool:
     if any(text.find("\n", start, start + half) < 0 for start in range(0, len(text) - half, half)):
         long_lines = sum(length for length in map(len, text.split("\n")) if length > _MINIFIED_LINE)
         if long_lines > len(text) / 2:
-            return True
+            return not _has_written_lines(text)
     # Prose spaces.
     # characters; written code has 30 to 40, prose with one paragraph a line up to 250
-    return len(text) / (text.count("\n") + 1) > 300 and text.count(" ") < len(text) * (1 / 9)
+    is_dense = len(text) / (text.count("\n") + 1) > _LONG_LINE and text.count(" ") < len(text) * (1 / 9)
+    return is_dense and not _has_written_lines(text)
+
+
+def _has_written_lines(text: str) -> bool:
+    """Return whether at least two lines are written by hand for each long one; comments do not count."""
+    lines = text.split("\n")
+    long = sum(len(line) > _LONG_LINE for line in lines)
+    short = (line for line in lines if len(line) <= _LONG_LINE and _WRITTEN.search(line) and not _is_comment(line))
+    return sum(1 for _ in short) >= 2 * long
+
+
+_WRITTEN = re.compile(r"[^\W\d_]{2}.*[^\W\d_]{2}")
+"""A line with two words; a bracket, or the end of a wrapped line, has none."""
+
+
+def _is_comment(line: str) -> bool:
+    return _COMMENT_LINE.match(line) is not None
 
 
 def is_saved_answer(text: str) -> bool:
@@ -87,12 +105,15 @@ def is_saved_answer(text: str) -> bool:
     return second.startswith((DATA_NOTICE, f"<notice>{DATA_NOTICE}"))
 
 
+_LFS_POINTER = "version https://git-lfs.github.com/spec/"
+
+
 def unwanted(path: str, text: str) -> SkipReason | None:
     """Return why the text of a file is not worth keeping, or None. A broken notebook may have long lines."""
     if is_saved_answer(text):
         return SkipReason.SAVED_ANSWER
-    if is_generated(text):
-        return SkipReason.GENERATED
+    if text.startswith(_LFS_POINTER):
+        return SkipReason.LFS_POINTER
     return SkipReason.MINIFIED if is_minified(text) and not is_notebook(path) else None
 
 

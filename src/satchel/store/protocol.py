@@ -196,6 +196,10 @@ class Store(ABC):
         """Return (size, mtime_ns, changed_ns) of the skipped files, by path."""
         return {row[0]: row[1:] for row in self._rows("SELECT path, size, mtime_ns, changed_ns FROM skipped")}
 
+    def skipped_files(self) -> Sequence[tuple[str, str]]:
+        """Return (path, reason) of the skipped files, by path."""
+        return [(row[0], row[1]) for row in self._rows("SELECT path, reason FROM skipped ORDER BY path")]
+
     def skipped_reasons(self) -> Mapping[str, int]:
         """Return the number of skipped files by reason."""
         return dict(self._rows("SELECT reason, count(*) FROM skipped GROUP BY reason ORDER BY reason"))

@@ -33,18 +33,22 @@ from satchel.text import pattern
 
 
 class SkipReason(StrEnum):
-    """Why a file or a folder was left out. The value is the word in reports and counts."""
+    """Why a file or a folder was left out, or read in part. The value is the word in reports and counts."""
 
     BINARY = "binary"
     EXCLUDED = "excluded"
     GENERATED = "generated"
     HIDDEN = "hidden"
     IGNORED = "ignored"
+    IN_PART = "read-in-part"
+    LFS_POINTER = "lfs-pointer"
     MINIFIED = "minified"
     NESTED_REPOSITORY = "nested-repository"
+    NOT_CHECKED_OUT = "not-checked-out"
     ODD_NAME = "odd-name"
     OTHER_FILE_SYSTEM = "other-file-system"
     OUTSIDE_ROOT = "outside-root"
+    RULED_OUT = "ignored-tracked"
     SAVED_ANSWER = "saved-answer"
     SECRET_FILE = "secret-file"  # noqa: S105 - a reason, not a password
     SPECIAL_FILE = "special-file"
@@ -79,7 +83,7 @@ class Skipped(Exception):  # noqa: N818 - an outcome that every caller counts, n
 
 
 class FileBytes(NamedTuple):
-    """The bytes of one file.
+    """The bytes of one file; `size` is that of the file, larger where only its head was read.
 
     Its times in nanoseconds were taken before reading, so a change meanwhile shows as a newer time: `mtime_ns`, which
     any program may set back, and `changed_ns` (of the inode), which only the system sets.
@@ -88,15 +92,16 @@ class FileBytes(NamedTuple):
     raw: bytes
     mtime_ns: int
     changed_ns: int
+    size: int
 
 
 class FileText(NamedTuple):
-    r"""The text of one file.
+    r"""The text of one file, or with `is_part` of its head.
 
     `text` has no byte order mark and only `\n` as line end: line n is `text.split("\n")[n - 1]` (never
     `splitlines`, which also breaks at form feeds and other separators). `content_hash` is keyed and taken on the raw
-    bytes that gave this text; `size` is their number. `lossy` means that some bytes were not valid in `encoding` and
-    are replaced by U+FFFD.
+    bytes that gave this text; `size` is that of the whole file. `lossy` means that some bytes were not valid in
+    `encoding` and are replaced by U+FFFD.
     """
 
     text: str
@@ -106,6 +111,7 @@ class FileText(NamedTuple):
     changed_ns: int
     encoding: str
     lossy: bool
+    is_part: bool = False
 
 
 _BYTE_ORDER_MARKS = (
@@ -118,30 +124,34 @@ _BYTE_ORDER_MARKS = (
 )
 
 
-def read_text(root: Path, relative: str, *, key: bytes, limit: int) -> FileText:
+def read_text(root: Path, relative: str, *, key: bytes, limit: int, head: int = 0) -> FileText:
     """Read and decode one file below `root`. Raises Skipped, and no other error of the disk.
 
-    `relative` uses forward slashes; `limit` is in bytes; with `key` (up to 64 bytes) the hash is useless for
-    guessing contents.
+    `relative` uses forward slashes; `limit` and `head` are as in `read_bytes`; with `key` (up to 64 bytes) the hash is
+    useless for guessing contents.
     """
-    file = read_bytes(root, relative, limit=limit)
+    file = read_bytes(root, relative, limit=limit, head=head)
     decoded = decode(file.raw)
     if decoded is None:
         raise Skipped(SkipReason.BINARY)
     text, encoding, lossy = decoded
     hashed = content_hash(file.raw, key)
-    return FileText(text, hashed, len(file.raw), file.mtime_ns, file.changed_ns, encoding, lossy)
+    is_part = len(file.raw) < file.size
+    return FileText(text, hashed, file.size, file.mtime_ns, file.changed_ns, encoding, lossy, is_part)
 
 
-def read_bytes(root: Path, relative: str, *, limit: int) -> FileBytes:
-    """Read the bytes of one regular file below `root`, at most `limit` of them. Raises Skipped."""
+def read_bytes(root: Path, relative: str, *, limit: int, head: int = 0) -> FileBytes:
+    """Read the bytes of one regular file below `root`, at most `limit` of them. Raises Skipped.
+
+    Of a larger file the lines in its first `head` bytes are read; without a `head` it is skipped.
+    """
     parts = _parts(relative)
     try:
         descriptor = _open_beneath(root, parts) if _CAN_WALK else _open_resolved(root, parts)
     except OSError as error:
         raise _skipped(error, root, parts) from error
     try:
-        return _read_regular(descriptor, limit)
+        return _read_regular(descriptor, limit, head)
     except OSError as error:
         raise Skipped(SkipReason.UNREADABLE, error.strerror or "") from error
     finally:
@@ -162,13 +172,18 @@ def decode(raw: bytes) -> tuple[str, str, bool] | None:
 
     A byte order mark decides between UTF-8, UTF-16 and UTF-32; without one it is UTF-8. What is not has the encoding
     that its first two lines declare (`coding: latin-1`), else Windows-1252 if few characters are outside of ASCII and
-    none of these is UTF-8; else it is lossy. A NUL anywhere makes it binary. `\r\n` and a lone `\r` become `\n`, one
-    for one, so line numbers stay those of an editor.
+    none of these is UTF-8; else it is lossy. A NUL makes it binary, except a few in a text that has no other control
+    characters (they become U+FFFD), and those of UTF-16. `\r\n` and a lone `\r` become `\n`, one for one, so line
+    numbers stay those of an editor.
     """
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS if raw.startswith(mark)), "utf-8")
-    if b"\0" in raw and encoding in ("utf-8", "utf-8-sig"):
-        return None
     lossy = False
+    if b"\0" in raw and encoding in ("utf-8", "utf-8-sig"):
+        encoding = _despite_nul(raw, encoding)
+        if not encoding:
+            return None
+        if not encoding.startswith("utf-16"):
+            raw, lossy = raw.replace(b"\0", "\ufffd".encode()), True
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError:
@@ -178,6 +193,30 @@ def decode(raw: bytes) -> tuple[str, str, bool] | None:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text, encoding, lossy
+
+
+_NO_TEXT = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+"""Control characters that no text has, NUL apart."""
+
+_MOST_NULS = 1 / 20
+"""Largest share of NUL bytes in a text with an accident: a test of a parser, a line of a broken editor."""
+
+
+def _despite_nul(raw: bytes, encoding: str) -> str:
+    """Return the encoding of a text with NUL bytes, empty for what is not a text."""
+    nuls = raw.count(0)
+    if nuls <= len(raw) * _MOST_NULS:
+        with contextlib.suppress(UnicodeDecodeError):
+            raw.decode(encoding)
+            return "" if _NO_TEXT.search(raw) else encoding
+    # UTF-16 without a mark: of Western text nearly each second byte is NUL, on one side alone.
+    for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+        high, low = raw[start::2], raw[1 - start :: 2]
+        if len(high) == len(low) and high.count(0) > len(high) * 0.8 and not low.count(0) and not _NO_TEXT.search(low):
+            with contextlib.suppress(UnicodeDecodeError):
+                raw.decode(name)
+                return name
+    return ""
 
 
 _DECLARED = re.compile(
@@ -261,12 +300,15 @@ def _open_resolved(root: Path, parts: list[str]) -> int:
     return descriptor
 
 
-def _read_regular(descriptor: int, limit: int) -> FileBytes:
+def _read_regular(descriptor: int, limit: int, head: int) -> FileBytes:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         raise Skipped(SkipReason.SPECIAL_FILE)
     if status.st_size > limit:
-        raise Skipped(SkipReason.TOO_LARGE)
+        if not head:
+            raise Skipped(SkipReason.TOO_LARGE)
+        raw = _head(os.read(descriptor, head))
+        return FileBytes(raw, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
     # One byte more than the size: a short answer proves the end of the file without a second call.
     raw = os.read(descriptor, status.st_size + 1)
     if len(raw) != status.st_size:  # it changes
@@ -277,7 +319,15 @@ def _read_regular(descriptor: int, limit: int) -> FileBytes:
         raw = b"".join(pieces)
     if len(raw) > limit:
         raise Skipped(SkipReason.TOO_LARGE)
-    return FileBytes(raw, status.st_mtime_ns, status.st_ctime_ns)
+    return FileBytes(raw, status.st_mtime_ns, status.st_ctime_ns, len(raw))
+
+
+def _head(raw: bytes) -> bytes:
+    """Return the whole lines at the start of a file. Raises Skipped if there is none."""
+    end = raw.rfind(b"\n") + 1
+    if not end:
+        raise Skipped(SkipReason.TOO_LARGE)
+    return raw[:end]
 
 
 def _skipped(error: OSError, root: Path, parts: list[str]) -> Skipped:

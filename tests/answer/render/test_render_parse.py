@@ -156,7 +156,7 @@ def test_xml_is_well_formed_and_holds_only_our_elements(request_: RenderRequest,
     assert root.tag == "context"
     assert {element.tag for element in root.iter()} <= {
         "context", "notice", "section", "file", "lines", "record", "sources", "source", "omitted", "failures",
-        "summary", "footer", "best_first", "not_found", "weak_match",
+        "summary", "footer", "best_first", "not_found", "left_out", "weak_match",
     }  # fmt: skip
     assert len(root.findall("section/*")) == len(items)
 

@@ -117,7 +117,8 @@ class RenderRequest(NamedTuple):
     `lead` is the kind whose section comes first; with `has_guidance` the notice says that records titled Guidance are
     to be followed. With `based_on` the footer counts only items of that kind: `Based on 3 past experiences`.
     `shown_before` are the references to what a session has already, one line each, and `shown_before_more` the number
-    of those not named. `not_found` are telling words of the question that occur nowhere; `weak` means that nothing
+    of those not named. `not_found` are telling words of the question that occur nowhere, `left_out`
+    notes on files that are not indexed; `weak` means that nothing
     shown answers it well; `call_sites` are lines that list the callers of the definition in question. With `used` (the
     tokens of the text itself, see `render_with_usage`) the footer says how much of `limit` was used and why it
     `stopped` there. The first `related` shown definitions with neighbours are listed. `workspaces` answer together.
@@ -146,6 +147,7 @@ class RenderRequest(NamedTuple):
     shown_before_more: int = 0
     overview: bool = True
     not_found: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     weak: bool = False
     call_sites: tuple[str, ...] = ()
     related: int = 0
@@ -193,6 +195,7 @@ def head_notes(request: RenderRequest) -> list[FooterNote]:
         FooterNote("unfinished", UNFINISHED.capitalize(), unfinished),
         FooterNote("workspaces", "Paths begin with their workspace", request.workspaces, separator=", "),
         FooterNote("not_found", "Not found here", words, separator=", "),
+        FooterNote("left_out", "Left out", request.left_out),
         FooterNote("weak_match", "Weak match", (WEAK,) if request.weak else (), is_single=True),
         FooterNote("call_sites", "", request.call_sites, is_listed=True),
     )

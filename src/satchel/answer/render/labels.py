@@ -30,7 +30,7 @@ from itertools import groupby, pairwise, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
-from satchel.safety.sanitize import plain_name
+from satchel.safety.sanitize import inert, plain_name
 from satchel.sources import experiences
 from satchel.text import pattern
 from satchel.types import CONTEXT_TYPES, ContextItem, Cut, Detail, Kind, Piece, Trust, View
@@ -69,7 +69,7 @@ _LONG = frozenset({Detail.FULL, Detail.SPAN})
 
 def quote(text: str) -> str:
     """Return the text on one line: unchanged if it can be read back as it is, else a JSON string."""
-    return text if _MISREADABLE.search(text) is None else quoted(text)
+    return inert(text) if _MISREADABLE.search(text) is None else quoted(text)
 
 
 def quoted_path(path: str) -> str:
@@ -79,7 +79,9 @@ def quoted_path(path: str) -> str:
 
 def quoted(text: str) -> str:
     """Return the text as a JSON string on one line."""
-    return _UNSAFE_CHARACTER.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))
+    live = inert(text)
+    written = live if live != text else json.dumps(text, ensure_ascii=False)
+    return _UNSAFE_CHARACTER.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
 
 
 def file_path(item: ContextItem) -> str:

@@ -19,7 +19,7 @@ from satchel.cli.streams import age_text, counts_text, day, size_text, table
 from satchel.errors import NoIndexError, UsageError
 from satchel.operations.json import CHECK
 from satchel.operations.registry import HISTORY, STATUS
-from satchel.safety.sanitize import clean_field
+from satchel.safety.sanitize import clean_field, inert, plain_name
 from satchel.system.locations import as_listed
 from satchel.types import Failure
 from satchel.vocabulary import parse_moment
@@ -37,8 +37,8 @@ def history_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """Show the commits that touched a file, which files change most, or who changed them.
 
     PATH is a file or a folder, even a deleted one; by default everything counts. The index has the commits that HEAD
-    reaches, without merges; files that moved unchanged have their present names. With --churn (90 days by default)
-    write PATH first, or `--` before it.
+    reaches, without merges (those with changes of their own are added for a PATH); files that moved unchanged have
+    their present names. With --churn (90 days by default) write PATH first, or `--` before it.
     """
     checked = HISTORY.checked(arguments)
     with asking(invocation) as (satchel, terminal):
@@ -60,7 +60,10 @@ def below_root(path: str, root: Path, folder: Path) -> str:
 
 def history_lines(history: FileHistory) -> list[str]:
     """`1a2b3c4  2024-05-01  Ada  Wait between attempts`, newest first; then what else there is to know."""
-    lines = [f"{change.sha[:7]}  {day(change.time)}  {change.author}  {change.subject}" for change in history.changes]
+    lines = [
+        f"{change.sha[:7]}  {day(change.time)}  {inert(plain_name(change.author))}  {inert(change.subject)}"
+        for change in history.changes
+    ]
     if history.total > len(lines):
         lines.append(f"{history.total - len(lines):,} more: raise --limit to see them")
     if history.former:
@@ -70,13 +73,13 @@ def history_lines(history: FileHistory) -> list[str]:
 
 def churn_lines(rows: list[FileChurn]) -> list[str]:
     """Return one file a line, most commits first."""
-    cells = [[row.path, f"{row.commits:,}", f"{row.authors:,}", day(row.last)] for row in rows]
+    cells = [[inert(row.path), f"{row.commits:,}", f"{row.authors:,}", day(row.last)] for row in rows]
     return table(("file", ">commits", ">authors", "last"), cells) if cells else []
 
 
 def author_lines(rows: list[Author]) -> list[str]:
     """Return one person a line, most commits first."""
-    cells = [[row.name, f"{row.commits:,}", day(row.first), day(row.last)] for row in rows]
+    cells = [[inert(plain_name(row.name)), f"{row.commits:,}", day(row.first), day(row.last)] for row in rows]
     return table(("author", ">commits", "first", "last"), cells) if cells else []
 
 

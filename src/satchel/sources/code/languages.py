@@ -215,6 +215,17 @@ def is_notebook(path: str) -> bool:
     return path.lower().endswith(".ipynb")
 
 
+def extent(path: str, limit: int) -> tuple[int, int]:
+    """Return the largest size in bytes of which a file is read as a whole, and how much of a larger one is read.
+
+    `limit` is the setting. Code in a language with a grammar is rarely data, so four times as much is read of it.
+    Of a larger file without one the start tells what it is; a megabyte of a table would cost more than it says.
+    """
+    if is_notebook(path):
+        return 4 * limit, 0  # a part of its JSON is not a notebook
+    return (4 * limit, limit) if language_of(path) in GRAMMARS else (limit, limit // 16)
+
+
 def kind_of(path: str, language: str | None) -> Kind:
     """Return code for programming languages, doc for all else; `language` None is derived from `path`."""
     language = language or language_of(path)

@@ -1,0 +1,119 @@
+"""What the index lacks: before something counts as not found, the files that were left out are looked at.
+
+Only texts are opened that were left out for what they are (generated, minified, too large ...). Files that somebody
+wants to keep from satchel (ignored, excluded, secret) are named by a question that names them, and never opened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from satchel.index.walk import WalkOptions, walk
+from satchel.safety import sanitize
+from satchel.safety.sanitize import plain_name
+from satchel.store.protocol import Store
+from satchel.system.files import Skipped, SkipReason, decode, read_bytes
+from satchel.types import LeftOut, ShouldStop, never
+
+MOST_FILES = 100_000
+"""Left-out files and folders of one reason that are known by name."""
+
+MOST_BYTES, MOST_OPENED, LARGEST = 64_000_000, 500, 32_000_000
+"""Bytes and files that one question opens, and bytes of one file: 64 MB are searched in about half a second."""
+
+SEARCHED = (
+    SkipReason.IN_PART, SkipReason.GENERATED, SkipReason.MINIFIED, SkipReason.TRANSLATION, SkipReason.TOO_LARGE,
+    SkipReason.TOO_MANY,
+)  # fmt: skip
+"""Reasons of texts that a question may open, those that most likely have an answer first."""
+
+TOLD = (*SEARCHED, *(
+    SkipReason.RULED_OUT, SkipReason.EXCLUDED, SkipReason.SUBMODULE, SkipReason.NESTED_REPOSITORY,
+    SkipReason.NOT_CHECKED_OUT, SkipReason.LFS_POINTER, SkipReason.ODD_NAME, SkipReason.OTHER_FILE_SYSTEM,
+    SkipReason.SAVED_ANSWER, SkipReason.TOO_DEEP, SkipReason.UNREADABLE,
+))  # fmt: skip
+"""Reasons that an answer tells where it found nothing. Binary files and what git ignores are not expected in it."""
+
+Find = Callable[[str], int]
+"""Return the position of what is looked for in a text, -1 if it is not there."""
+
+
+class Skips(NamedTuple):
+    """What is left out, by reason: paths as printable text, in the order of the walk."""
+
+    paths: Mapping[str, Sequence[str]]
+
+    @property
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """Each path with its reason."""
+        return ((path, reason) for reason, paths in self.paths.items() for path in paths)
+
+
+def skips(store: Store, root: Path, options: WalkOptions, should_stop: ShouldStop = never) -> Skips:
+    """Return what a walk of the tree leaves out, and what reading the files left out."""
+    tree = walk(root, options._replace(examples=MOST_FILES), should_stop=should_stop) if root.is_dir() else None
+    paths = {reason: [*found] for reason, found in tree.skipped_paths.items()} if tree is not None else {}
+    for path, reason in store.skipped_files():
+        paths.setdefault(reason, []).append(path)
+    return Skips(paths)
+
+
+def look_for(
+    words: Sequence[str], left: Skips, root: Path, should_stop: ShouldStop = never, *, find: Find | None = None
+) -> LeftOut:
+    """Return which of these words (names, paths) a left-out file has or is called, and how many were not searched.
+
+    With `find` the words only name what is looked for: the first text where it finds something has all of them.
+    """
+    places = {} if find is not None else _by_name(words, left)
+    finders = {word: find or _finder(word) for word in words if word not in places}
+    unread = Counter({reason: len(left.paths.get(reason, ())) for reason in TOLD})
+    remaining = MOST_BYTES
+    texts = ((path, reason) for reason in SEARCHED for path in left.paths.get(reason, ()))
+    for opened, (path, reason) in enumerate(texts):
+        if not finders or opened >= MOST_OPENED or remaining <= 0 or should_stop():
+            break
+        try:
+            raw = read_bytes(root, path, limit=min(LARGEST, remaining)).raw
+        except Skipped:
+            continue  # it stays among those that were not searched
+        remaining -= len(raw)
+        decoded = decode(raw)
+        unread[reason] -= 1
+        for word, find_in in [*finders.items()] if decoded is not None else ():
+            at = find_in(decoded[0]) if decoded is not None else -1
+            if at >= 0 and decoded is not None:
+                places[word] = f"{_shown(path)}:{decoded[0].count(chr(10), 0, at) + 1} ({reason})"
+                del finders[word]
+    return LeftOut(places, {reason: count for reason, count in unread.items() if count} if finders else {})
+
+
+def _by_name(words: Sequence[str], left: Skips) -> dict[str, str]:
+    """Return the left-out file or folder that a word with a dot or slash names, or that it is in."""
+    wanted = {word: re.sub(r":\d+\Z", "", word).strip("/") for word in words if "/" in word or "." in word}
+    places: dict[str, str] = {}
+    for path, reason in left.rows if wanted else ():
+        # A file that was read in part is in the index.
+        for word, name in wanted.items() if reason != SkipReason.IN_PART else ():
+            if word not in places and (f"/{path}".endswith(f"/{name}") or name.startswith(f"{path}/")):
+                places[word] = f"{_shown(path)} ({reason})"
+    return places
+
+
+def _finder(word: str) -> Find:
+    form = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+
+    def find(text: str) -> int:
+        match = form.search(text)
+        return match.start() if match is not None else -1
+
+    return find
+
+
+def _shown(path: str) -> str:
+    """Return a path as a field of a text; one with a secret is not shown."""
+    return plain_name(path) if sanitize.unfit_path(path) is None else "a file whose name is not shown"
