@@ -1,10 +1,12 @@
-"""What a request wants, told by its wording."""
+"""What a request wants, and which kinds of work it is about, told by its wording."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
+from functools import cache
 
-from satchel.text import wording
+from satchel.text import stem, word_lists, wording
 
 
 class Intent(StrEnum):
@@ -27,3 +29,15 @@ def intent_of(title: str) -> Intent:
     if _ASKS.search(title):
         return Intent.ASKS
     return Intent.TIDIES if _TIDIES.search(title) else Intent.CHANGES
+
+
+@cache
+def _kinds_of_work() -> tuple[frozenset[str], ...]:
+    """Return the stems of each kind of work."""
+    return tuple(frozenset(map(stem, words)) for words in word_lists("work.txt").values())
+
+
+def works_of(terms: Iterable[str]) -> tuple[frozenset[str], ...]:
+    """Return the kinds of work, each as its stems, of which a text has a word."""
+    present = frozenset(terms)
+    return tuple(work for work in _kinds_of_work() if not work.isdisjoint(present))

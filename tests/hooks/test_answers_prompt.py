@@ -40,6 +40,28 @@ def test_small_talk_commands_of_the_host_and_other_subjects_get_nothing(host: Ho
     assert answer.reason
 
 
+@pytest.mark.parametrize(
+    ("prompt", "record"),
+    [
+        ("write tests for it", "A test names the rule that it protects, and mocks no database"),
+        ("commit it and open a pull request", "Branches are named after the ticket, as F-12-short-words"),
+        ("ship it", "Nothing is deployed on a Friday after noon"),
+        ("installiere die Pakete neu", "pnpm only; npm breaks the lock file"),
+        ("who looks at the dead letters?", "Dead letters are looked at by Priya on Mondays"),
+        ("what if the provider refuses one?", "What the provider refuses is tried again after five minutes"),
+    ],
+)
+def test_a_short_order_of_usual_work_and_a_short_question_get_what_is_remembered(
+    host: Host, prompt: str, record: str
+) -> None:
+    with host.engine() as engine:
+        engine.memories.add(record, category="decision")
+        engine.memories.add("The shelf in the hall is painted blue")
+    text = host.ask(prompt)
+    assert record in text
+    assert "shelf" not in text
+
+
 def test_words_of_every_project_are_not_enough_and_a_word_of_this_one_is(host: Host) -> None:
     """The sample shop has code for both prompts; only the second is about the shop more than about any program."""
     with host.engine() as engine:

@@ -49,7 +49,7 @@ def test_the_brief_tells_what_bears_on_the_files_of_the_last_commits_in_few_toke
         engine.memories.add("shop/client.py sends an order at most twice", importance=0.3)
     answer, output = host.told("claude-code/session-start")
     text = output["hookSpecificOutput"]["additionalContext"]
-    assert text.startswith("Remembered about ")
+    assert text.startswith("Remembered about the files of the last commits. ")
     assert text.index("- shop/client.py sends an order at most twice") < text.index("## Key Memories")
     assert answer.tokens <= answers.BRIEF_TOKENS
 

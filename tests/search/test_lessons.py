@@ -9,8 +9,8 @@ import pytest
 
 from satchel import Satchel
 from satchel.answer.bearing import evidence_of, in_order
+from satchel.intent import works_of
 from satchel.operations.ask import lesson_lines
-from satchel.search.lessons import works_of
 from satchel.testing import TinyRepository
 from satchel.text import count_terms, words
 from satchel.types import Chunk, Hit, Kind

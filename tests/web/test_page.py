@@ -61,13 +61,13 @@ def test_a_question_for_callers_lists_them_with_links_to_their_lines(page: Page)
 
 
 def test_another_budget_is_asked_for_at_once_and_says_what_changed(page: Page) -> None:
-    page.go(f"{ASKED}&max=400")
-    page.answered(400)
+    page.go(f"{ASKED}&max=200")
+    page.answered(200)
     few = page.items()
     page.fill("#budget-number", "3000")
     page.answered(3000)
     assert len(page.items()) > len(few)
-    assert page.texts(".changes summary")[0].startswith("Compared with 400 tokens: ")
+    assert page.texts(".changes summary")[0].startswith("Compared with 200 tokens: ")
     badges = page.js(
         "return [...document.querySelectorAll('.badge.changed')].map((one) => one.closest('.item').dataset.id)"
     )

@@ -25,9 +25,6 @@ from satchel.types import Chunk, Context, ContextItem, Detail, Hit, Kind, Usage
 if TYPE_CHECKING:
     from satchel.receipts.session import Account
 
-NAMED_FILES = 3
-"""Most files named above the lessons."""
-
 SHARED = 6
 """Number of lessons that are shortened to have room beside each other; further ones get what is left."""
 
@@ -37,15 +34,15 @@ is cut last, so it loses less."""
 
 
 def lessons_context(
-    request: AssembleRequest, bench: Workbench, hits: Sequence[Hit], files: Sequence[str], meta: Mapping[str, Any]
+    request: AssembleRequest, bench: Workbench, hits: Sequence[Hit], about: str, meta: Mapping[str, Any]
 ) -> Context:
     """Return the lessons of these records, in this order, without those that the session has; empty if there are none.
 
-    A lesson is one line with its day, so it needs no frame: all of them are below one notice.
+    A lesson is one line with its day, so it needs no frame: all of them are below one notice, which says what they are
+    `about` unless that is empty.
     """
     tokens = counter(request.tokenizer)
-    named = ", ".join(clean_field(path) for path in files[:NAMED_FILES])
-    head = f"Remembered {f'about {named}' if named else 'here'}. {DATA_NOTICE}:"
+    head = f"Remembered {f'about {about}' if about else 'here'}. {DATA_NOTICE}:"
     candidates = [made for hit in hits if (made := _unsent(lesson_candidate(hit, bench), bench.account)) is not None]
     room = request.max_tokens - tokens.count(head)
     rows: list[str] = []

@@ -258,7 +258,7 @@ class AnswerService:
                     replace(request, max_tokens=lesson_tokens(request.max_tokens)),
                     {"revision": bench.revision},
                 )
-                lessons = lessons_context(asked, noted, in_order(searched.lessons)[:MOST_LESSONS], (), meta)
+                lessons = lessons_context(asked, noted, in_order(searched.lessons)[:MOST_LESSONS], "", meta)
                 request = replace(request, max_tokens=max(request.max_tokens - lessons.usage.used, 1))
                 context = assemble(request, bench, self._guides, searched.without_lessons)
         deliver = partial(self._receipts.keep, lessons, account, request.session, handles_of(lessons))

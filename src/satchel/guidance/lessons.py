@@ -18,12 +18,19 @@ from satchel.errors import GitError
 from satchel.guidance.bound import bound_records
 from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.service import ReceiptService, handles_of
+from satchel.safety.sanitize import clean_field
 from satchel.system.git import find_repository, head, run
 from satchel.types import Context, Failure, Hit, Kind
 from satchel.vocabulary import LESSON_KINDS, OutcomeStatus
 
 MOST_FILES = 20
 """Most files of one edit whose lessons are told."""
+
+NAMED_FILES = 3
+"""Most files of an edit that are named above its lessons."""
+
+LAST_FILES = "the files of the last commits"
+"""Words above the lessons of files that were worked on lately: these are many, and few of them have lessons."""
 
 RECENT_COMMITS = 5
 """Last commits whose files count as what was worked on lately."""
@@ -53,13 +60,14 @@ class LessonService:
         account = self._receipts.account(request.session, request.ledger)
         recent, failures = recent_files(self._root.places.root) if files is None else (files, [])
         named = recent[:MOST_FILES]
+        about = LAST_FILES if files is None else ", ".join(clean_field(path) for path in named[:NAMED_FILES])
         for attempt in attempts(self._root):
             with attempt as states:
                 bench = bench_of(states, failures, account)
                 kinds = LESSON_KINDS if bench.memory is not None else ()
                 bound = (bound_records(bench.store_of(kind), kind, named, bench.store, request.now) for kind in kinds)
                 hits = sorted(chain.from_iterable(bound), key=_order)
-                context = lessons_context(request, bench, hits, named, {"revision": bench.revision})
+                context = lessons_context(request, bench, hits, about, {"revision": bench.revision})
         return context, partial(self._receipts.keep, context, account, request.session, handles_of(context))
 
 

@@ -20,10 +20,10 @@ from satchel.errors import SatchelError
 from satchel.hooks import background, hosts, weights
 from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counted, injected, nothing
 from satchel.hooks.hosts import Start
-from satchel.intent import Intent, intent_of
+from satchel.intent import Intent, intent_of, works_of
 from satchel.system import telemetry
 from satchel.system.locations import as_listed
-from satchel.text import CHATTER, GREETINGS, STOP_WORDS, terms_of, words
+from satchel.text import CHATTER, GREETINGS, STOP_WORDS, stem, terms_of, words
 from satchel.tokens import counter
 from satchel.types import Context, Kind
 from satchel.vocabulary import CLIENT_SESSION, FIND
@@ -85,7 +85,7 @@ def at_prompt(hook: EventContext) -> Answer:
         hook.session.note_prompt(hook.safe_line(prompt, 200))
     if not hook.event.injects:
         return nothing("the host takes no context with a prompt")
-    if not (asks_something(prompt) or is_order(prompt)):
+    if not (asks_something(prompt) or is_short_request(prompt)):
         return nothing("the prompt names nothing to look for")
     digest = blake2b(prompt.encode("utf-8", "replace"), digest_size=8).hexdigest()
     if not hook.claim(f"prompt:{digest}", DUPLICATE_SECONDS):
@@ -105,9 +105,17 @@ def asks_something(prompt: str) -> bool:
     return telling_words(prompt) >= 3 - bool(_QUESTION.search(prompt))
 
 
-def is_order(prompt: str) -> bool:
-    """Return whether a short prompt wants a change: what is remembered may know more of "deploy to staging"."""
-    return "\n" not in prompt and telling_words(prompt) > 0 and intent_of(prompt) is Intent.CHANGES
+def is_short_request(prompt: str) -> bool:
+    """Return whether a short prompt may be about what is remembered, if not about code.
+
+    "deploy to staging" and "write tests for it" are kinds of work, "who looks at the dead letters?" is a question.
+    """
+    if "\n" in prompt:
+        return False
+    if intent_of(prompt) is Intent.CHANGES:
+        return telling_words(prompt) > 0 or bool(works_of(stem(word.lower()) for word in words(prompt)))
+    # Significant words of a question that a record has to have
+    return telling_words(prompt) >= 2
 
 
 def telling_words(prompt: str) -> int:

@@ -12,18 +12,17 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import lazy_numpy as np
-from satchel.intent import Intent, intent_of
+from satchel.intent import Intent, intent_of, works_of
 from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
 from satchel.search.query import TELLING_FORMS, Query, QueryTerm
 from satchel.search.strength import title_of
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
-from satchel.text import EXACT_MARK, stem, word_lists
+from satchel.text import EXACT_MARK, stem
 from satchel.types import Kind, Signal
 
 if TYPE_CHECKING:
@@ -44,18 +43,6 @@ SHORT_NUMBER = 2
 
 LEAST_WORDS = 2
 """Words of a question that a record has: one alone is a coincidence."""
-
-
-@cache
-def _kinds_of_work() -> tuple[frozenset[str], ...]:
-    """Return the stems of each kind of work."""
-    return tuple(frozenset(map(stem, words)) for words in word_lists("work.txt").values())
-
-
-def works_of(terms: Iterable[str]) -> tuple[frozenset[str], ...]:
-    """Return the kinds of work, each as its stems, of which a text has a word."""
-    present = frozenset(terms)
-    return tuple(work for work in _kinds_of_work() if not work.isdisjoint(present))
 
 
 def without_short_numbers(query: Query) -> Query:
