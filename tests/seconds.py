@@ -73,6 +73,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(
             f"{room:<24} {row['tests']:>5} tests {row['wall']:>8.1f} s wall {row['processor']:>8.1f} s processor"
         )
-    if target := os.environ.get("SATCHEL_SECONDS"):
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ  # its tests are among those of the whole run
+    if (target := os.environ.get("SATCHEL_SECONDS")) and not is_worker:
         with Path(target).open("a", encoding="utf-8") as file:
             file.write(json.dumps(seconds) + "\n")
