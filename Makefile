@@ -25,7 +25,7 @@ INTEGRATIONS_INSTALLED := $(INTEGRATIONS:%=.venv-adapters-%/.installed)
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
-# The question is in a hidden file, which is not indexed: otherwise that file would be the best answer to it.
+# The question is in a file that .satchelignore names: else that file would be the best answer to it.
 demo: $(BASE_INSTALLED) ## install, index this repository, and answer a question about it with a packed context
 	@echo "demo: indexing this repository"
 	@$(BASE)/satchel index .
