@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import lazy_numpy as np
@@ -43,12 +42,6 @@ SHORT_NUMBER = 2
 
 LEAST_WORDS = 2
 """Words of a question that a record has: one alone is a coincidence."""
-
-
-def without_short_numbers(query: Query) -> Query:
-    """Return a request without numbers of one or two digits: that `release 0.21` and a record share `21` is chance."""
-    kept = tuple(term for term in query.terms if not (term.term.isdecimal() and len(term.term) <= SHORT_NUMBER))
-    return replace(query, terms=kept) if kept else query
 
 
 def is_lesson(signals: Iterable[Signal]) -> bool:
@@ -87,7 +80,8 @@ def bearing(
     `intent` the wording tells it.
     """
     lexicon = store.lexicon(kind)
-    shares = scores.chunk_matched
+    by_chance = _shares_numbers_alone(lexicon, query, scores.chunk_occurrences)
+    shares, matched = np.where(by_chance, 0.0, scores.chunk_matched), np.where(by_chance, 0.0, matched)
     by_words = shares if meaning is None else (1 - weights.LESSON_MEANING) * shares + weights.LESSON_MEANING * meaning
     intent = intent or intent_of(title_of(query))
     file: FloatArray | None = None
@@ -117,6 +111,16 @@ def bearing(
         total = np.maximum(by_words, matched)
     live = np.where(lexicon.live_chunk, total, 0.0)
     return Bearing(np.where(bears, live, 0.0), np.where(bears, 0.0, live), file, work, bar)
+
+
+def _shares_numbers_alone(lexicon: Lexicon, query: Query, found: bm25.Occurrences) -> npt.NDArray[np.bool_]:
+    """Return which chunks have short numbers of a request and no word of it: `release 0.21` and "Shelf 21"."""
+    short = [term.term.isdecimal() and len(term.term) <= SHORT_NUMBER for term in query.terms]
+    numbers, total = np.array(short, dtype=np.float64), len(lexicon.live_chunk)
+    shared = np.bincount(found.units, np.repeat(numbers, found.sizes), total)
+    words = np.bincount(found.units, np.repeat(1 - numbers, found.sizes), total)
+    shares_numbers: npt.NDArray[np.bool_] = (shared > 0) & (words == 0)
+    return shares_numbers
 
 
 def _named(lexicon: Lexicon, query: Query) -> npt.NDArray[np.bool_]:

@@ -14,7 +14,6 @@ from satchel.search import bm25, rank_files, weights
 from satchel.search.chunks import chunk_of, chunks_of
 from satchel.search.dense import Likeness, Similar, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
-from satchel.search.lessons import without_short_numbers
 from satchel.search.query import Query
 from satchel.search.rank_files import VALUE_TRACE
 from satchel.search.rank_records import SearchResult, search_records
@@ -86,7 +85,7 @@ def search_kind(
         return search_records(
             store,
             kind,
-            query if led_to is None else without_short_numbers(query),
+            query,
             candidates=most,
             filters=filters,
             now=now,
