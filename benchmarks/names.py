@@ -16,15 +16,14 @@ figures are added to those that are stored; `--show` prints what is not right.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import re
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from labelled import keep, parsed
 
 if TYPE_CHECKING:
     from satchel.types import Context
@@ -92,14 +91,7 @@ def ask(folder: Path, home: str) -> list[tuple[Case, bool]]:
 
 def main() -> None:
     """Ask, print the counts, and write them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("repositories", type=Path)
-    parser.add_argument("--source", type=Path, default=HERE.parent / "src")
-    parser.add_argument("--label", default="now", help="the name of these figures in the file")
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--show", action="store_true")
-    given = parser.parse_args()
-    sys.path.insert(0, str(given.source))
+    given = parsed(__doc__)
     with tempfile.TemporaryDirectory() as home:
         answers = ask(given.repositories, home)
     counts = {
@@ -107,14 +99,10 @@ def main() -> None:
         for kind in dict.fromkeys(case.kind for case, _ in answers)
         for own in [[right for case, right in answers if case.kind == kind]]
     }
-    print(json.dumps(counts))
+    keep(given, counts)
     for case, right in answers if given.show else ():
         if not right:
             print(f"{case.repository}: {case.question!r}, expected {case.expected}")
-    if given.out:
-        stored = json.loads(given.out.read_text(encoding="utf-8")) if given.out.exists() else {}
-        stored[given.label] = counts
-        given.out.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
