@@ -24,8 +24,7 @@ from satchel.store.sqlite import SqliteStore
 from satchel.system.git import find_repository
 from satchel.system.locations import Places, Registry, Workspace, WorkspaceType, locate
 from satchel.text import ANALYSIS_VERSION
-from satchel.types import UNFINISHED, Failure, Kind, LeftOut, ShouldStop, never
-from satchel.vocabulary import MEMORY_KINDS
+from satchel.types import MEMORY_KINDS, UNFINISHED, Failure, Kind, LeftOut, ShouldStop, never
 
 if TYPE_CHECKING:
     from satchel.answer.search import Workbench

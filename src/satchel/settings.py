@@ -148,7 +148,7 @@ class Settings:
     index_lock_wait_s: float = setting(10.0, least=0.0, most=86_400.0)
     embed_provider: str = setting("auto", choices=("auto", "minilm", "endpoint", "static", "off"))
     embed_kinds: tuple[str, ...] = setting(
-        tuple(name for name in SEARCHED_TYPES if CONTEXT_TYPES[name] not in {Kind.CODE, Kind.COMMIT}),
+        tuple(name for name in SEARCHED_TYPES if CONTEXT_TYPES[name].traits.is_embedded),
         choices=SEARCHED_TYPES,
     )
     embed_code_chunks: int = setting(10_000, least=0, most=1_000_000)

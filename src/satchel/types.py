@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 AnyPath = str | os.PathLike[str]
 
@@ -28,23 +28,78 @@ def never() -> bool:
     return False
 
 
-class Kind(StrEnum):
-    """The kind of a chunk. The value is the name used in ids and in the `source` of an item."""
+class Role(StrEnum):
+    """The role of a part of a file."""
 
-    MEMORY = "memory"
-    CODE = "code"
-    EXPERIENCE = "experience"
-    VALUE = "value"
-    COMMIT = "commit"
-    DOC = "doc"
-    NOTE = "note"
-    CONVERSATION = "conversation"
-    CONTEXT = "context"
+    FUNCTION = "function"
+    METHOD = "method"
+    CLASS = "class"
+    GAP = "gap"
+    SECTION = "section"
+    TEXT = "text"
+    RECORD = "record"
+
+
+class KindTraits(NamedTuple):
+    """What a kind is in every room.
+
+    `plural` is its context type, `weight` its default share of the budget: rich records get more than one-line ones.
+    `is_file` says that its documents are files of the tree, `is_record` that they are records; notes may be either, and
+    a kind that is neither is made for an answer and never stored. `is_remembered` are the kinds of the memory file, all
+    others are derived again from files and history. `is_lesson` are told without being asked for. `is_embedded` is
+    whether its texts get vectors by default. `filters` are the filters of a search that apply to it besides those of
+    all records, `roles` the entity types that its parts have.
+    """
+
+    plural: str
+    weight: float
+    is_file: bool = False
+    is_record: bool = True
+    is_remembered: bool = False
+    is_lesson: bool = False
+    is_embedded: bool = True
+    filters: tuple[str, ...] = ()
+    roles: tuple[Role, ...] = ()
+
+
+class Kind(StrEnum):
+    """The kind of a chunk, with its traits. The value is the name used in ids and in the `source` of an item.
+
+    The order is that of the sections of a context.
+    """
+
+    traits: KindTraits
+
+    def __new__(cls, value: str, *traits: KindTraits) -> Self:
+        """Return a member that is its name; a look-up by name comes without the traits."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        (member.traits,) = traits
+        return member
+
+    MEMORY = "memory", KindTraits(
+        "memories", 1.0, is_remembered=True, is_lesson=True,
+        filters=("category", "scope", "provenance", "origin", "min_importance", "author"),
+    )  # fmt: skip
+    CODE = "code", KindTraits(
+        "code", 2.0, is_file=True, is_record=False, is_embedded=False,
+        roles=(Role.FUNCTION, Role.METHOD, Role.CLASS),
+    )  # fmt: skip
+    EXPERIENCE = "experience", KindTraits(
+        "experiences", 3.0, is_remembered=True, is_lesson=True,
+        filters=("domain", "strategy", "outcome", "axis", "author"),
+    )  # fmt: skip
+    VALUE = "value", KindTraits("values", 1.0, is_remembered=True, filters=("domain", "strategy", "axis", "author"))
+    COMMIT = "commit", KindTraits("commits", 2.0, is_embedded=False, filters=("author",))
+    DOC = "doc", KindTraits("docs", 2.0, is_file=True, is_record=False, roles=(Role.SECTION,))
+    NOTE = "note", KindTraits("notes", 2.0, is_file=True, roles=(Role.SECTION,))
+    CONVERSATION = "conversation", KindTraits("conversations", 1.0, is_remembered=True, filters=("origin",))
+    CONTEXT = "context", KindTraits("contexts", 1.0, is_record=False)
 
     @property
     def plural(self) -> str:
         """The context type that asks for this kind, as used in calls: `memories`, `code`, `docs`."""
-        return _DECLARED[self].plural
+        return self.traits.plural
 
     @property
     def heading(self) -> str:
@@ -52,41 +107,38 @@ class Kind(StrEnum):
         return self.plural.capitalize()
 
 
-class _Declared(NamedTuple):
-    plural: str
-    weight: float
-    is_record: bool = True
+DEFAULT_WEIGHTS: Mapping[Kind, float] = {kind: kind.traits.weight for kind in Kind}
 
-
-_DECLARED: Mapping[Kind, _Declared] = {
-    Kind.MEMORY: _Declared("memories", 1.0),
-    Kind.CODE: _Declared("code", 2.0, is_record=False),
-    Kind.EXPERIENCE: _Declared("experiences", 3.0),
-    Kind.VALUE: _Declared("values", 1.0),
-    Kind.COMMIT: _Declared("commits", 2.0),
-    Kind.DOC: _Declared("docs", 2.0, is_record=False),
-    Kind.NOTE: _Declared("notes", 2.0),
-    Kind.CONVERSATION: _Declared("conversations", 1.0),
-    Kind.CONTEXT: _Declared("contexts", 1.0, is_record=False),
-}
-"""What a kind is in every room, in the order of the sections of a context."""
-
-DEFAULT_WEIGHTS: Mapping[Kind, float] = {kind: declared.weight for kind, declared in _DECLARED.items()}
-"""Shares of the budget by kind: rich records get more than one-line ones."""
-
-RECORD_KINDS = frozenset(kind for kind, declared in _DECLARED.items() if declared.is_record)
+RECORD_KINDS = frozenset(kind for kind in Kind if kind.traits.is_record)
 """Kinds whose chunks are records, or sides of one, rather than parts of files. Notes may be either."""
 
-CONTEXT_TYPES: Mapping[str, Kind] = {kind.plural: kind for kind in _DECLARED}
+FILE_KINDS = tuple(kind for kind in Kind if kind.traits.is_file)
+"""Kinds whose documents are files of the tree: their keys are paths. Notes may be either."""
+
+LINE_KINDS = tuple(kind for kind in FILE_KINDS if kind not in RECORD_KINDS)
+"""Kinds whose chunks are always lines of a file. They are ranked by file."""
+
+MEMORY_KINDS = tuple(kind for kind in Kind if kind.traits.is_remembered)
+"""Kinds in the durable memory file; all others are derived from files and kept in the index."""
+
+LESSON_KINDS = tuple(kind for kind in Kind if kind.traits.is_lesson)
+"""Kinds that are told unasked: values rest on experiences, and commits tell what was done, not what to do."""
+
+INDEX_KINDS = tuple(
+    kind for kind in Kind if (kind.traits.is_file or kind.traits.is_record) and not kind.traits.is_remembered
+)
+"""Kinds of the index. They have relations, so their chunks are the nodes of a graph."""
+
+CONTEXT_TYPES: Mapping[str, Kind] = {kind.plural: kind for kind in Kind}
 """Context type -> kind, in the order in which sections appear in a context."""
 
-SEARCHED_TYPES = tuple(name for name, kind in CONTEXT_TYPES.items() if kind is not Kind.CONTEXT)
+SEARCHED_TYPES = tuple(kind.plural for kind in Kind if kind.traits.is_file or kind.traits.is_record)
 """The types that are searched. Contexts apply to a task instead, unless a searcher of the user has some."""
 
 
 def type_name(name: str) -> str:
     """Return the context type for the name of a kind, as answers show it: `memories` for `memory`; others unchanged."""
-    return Kind(name).plural if name in _DECLARED else name
+    return Kind(name).plural if name in frozenset(Kind) else name
 
 
 class EdgeType(StrEnum):
@@ -104,18 +156,6 @@ class EdgeType(StrEnum):
     TOUCHES = "touches"
     EVIDENCE = "evidence"
     BOUND = "bound"
-
-
-class Role(StrEnum):
-    """The role of a part of a file."""
-
-    FUNCTION = "function"
-    METHOD = "method"
-    CLASS = "class"
-    GAP = "gap"
-    SECTION = "section"
-    TEXT = "text"
-    RECORD = "record"
 
 
 ENTITY_TYPES: Mapping[str, Role] = {

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import chain
 from typing import TypeGuard, TypeVar
 
 from satchel.errors import UsageError
@@ -166,26 +167,12 @@ DAY_SECONDS = 86_400
 FEW_ROWS = 20
 """Rows of a view of the history by default, as many as fit on a screen."""
 
-MEMORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION)
-"""Kinds in the durable memory file; all others are derived from files and kept in the index."""
-
-LESSON_KINDS = (Kind.MEMORY, Kind.EXPERIENCE)
-"""Kinds that are told unasked: values rest on experiences, and commits tell what was done, not what to do."""
-
 FILTER_KINDS: Mapping[str, frozenset[Kind]] = {
-    "category": frozenset({Kind.MEMORY}),
-    "scope": frozenset({Kind.MEMORY}),
-    "provenance": frozenset({Kind.MEMORY}),
-    "origin": frozenset({Kind.MEMORY, Kind.CONVERSATION}),
-    "min_importance": frozenset({Kind.MEMORY}),
-    "domain": frozenset({Kind.EXPERIENCE, Kind.VALUE}),
-    "strategy": frozenset({Kind.EXPERIENCE, Kind.VALUE}),
-    "outcome": frozenset({Kind.EXPERIENCE}),
-    "axis": frozenset({Kind.EXPERIENCE, Kind.VALUE}),
-    "author": frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE}),
-    "since": RECORD_KINDS,
-    "until": RECORD_KINDS,
-    "tags": RECORD_KINDS,
+    **{
+        name: frozenset(kind for kind in Kind if name in kind.traits.filters)
+        for name in chain.from_iterable(kind.traits.filters for kind in Kind)
+    },
+    **dict.fromkeys(("since", "until", "tags"), RECORD_KINDS),
 }
 """Filter of a search -> the kinds that it applies to. It does not restrict any other kind."""
 

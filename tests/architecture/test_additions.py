@@ -1,4 +1,4 @@
-"""What a kind of record and a language cost, in a copy of the package that has one more: every room knows it."""
+"""What one more kind of records or files, or one more language, costs: a copy of the package has it in every room."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ from satchel.testing import TinyRepository
 from tests.architecture.tree import PACKAGE, ROOT
 
 DECLARED = {
-    "types.py": (
-        ("Kind", 'TICKET = "ticket"'),
-        ("_DECLARED", 'Kind.TICKET: _Declared("tickets", 2.0)'),
-    ),
+    "types.py": (("Kind", 'TICKET = "ticket", KindTraits("tickets", 2.0, filters=("author",))'),),
     "settings.py": (("Settings", "context_weights_tickets: float = _weight(Kind.TICKET)"),),
 }
 """File -> the classes and collections of it, by name, each with what is added at its end."""
@@ -46,7 +43,58 @@ with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}
     assert "## Tickets" in context.text, context.text
     assert texts["T-7"] in satchel.expand([item.handle for item in context.items]).text
     assert satchel.why("ticket:T-7", QUESTION)[0].is_shown
+    assert [hit.chunk.id for hit in satchel.search(QUESTION, types=["tickets"], filters={"author": "Ada"})] == []
+    assert "T-7" in satchel.graph("ticket:T-7").text
     assert satchel.settings.context_weights_tickets == 2.0
+    with satchel.store.write() as writer:
+        writer.remove(Kind.TICKET, ["T-7"])
+    assert satchel.search(QUESTION, types=["tickets"]) == []
+"""
+
+FILES_DECLARED = {
+    "types.py": (
+        ("Kind", 'MAIL = "mail", KindTraits("mails", 2.0, is_file=True, is_record=False, roles=(Role.SECTION,))'),
+    ),
+    "settings.py": (("Settings", "context_weights_mails: float = _weight(Kind.MAIL)"),),
+}
+MAILS = "\n[mail]\neml\n  files eml\n"
+"""What is added to the languages by which files are recognised."""
+
+FILES_PROGRAM = """
+import sys
+from pathlib import Path
+from satchel import Satchel, UsageError
+
+QUESTION = "when do retries stop?"
+first = Path(sys.argv[1], "mails", "1.eml")
+with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}) as satchel:
+    satchel.index()
+    assert [hit.chunk.location.path for hit in satchel.search(QUESTION, types=["mails"])] == ["mails/1.eml"]
+    context = satchel.assemble(QUESTION)
+    assert "## Mails" in context.text, context.text
+    assert [failure.message for failure in context.failures] == []
+    assert "after a minute" in satchel.expand([item.handle for item in context.items]).text
+    assert "after a minute" in satchel.expand(["mails/1.eml:1-3"]).text
+    assert satchel.why("mails/1.eml", QUESTION)[0].is_shown
+    assert satchel.why("mail:mails/1.eml", QUESTION)[0].rank == 1
+    try:
+        satchel.why("mails/2.em", QUESTION)
+    except UsageError as error:
+        assert "did you mean mails/2.eml" in str(error), error
+    assert satchel.search_pattern("stop after").matches[0].path == "mails/1.eml"
+    pinned = satchel.assemble("buttons", include=["mails/1.eml"])
+    assert [failure.message for failure in pinned.failures] == []
+    assert [(item.id, item.source) for item in pinned.items][0] == ("mail:mails/1.eml", "mail"), pinned.items
+    assert "mails/2.eml" in satchel.graph("mails/2.eml").text
+    first.write_text("Subject: shop\\n\\nThe weather is fine.\\n")
+    satchel.index()
+    changed = satchel.assemble(QUESTION)
+    assert "after a minute" not in changed.text, changed.text
+    first.unlink()
+    assert satchel.index().removed == 1
+    gone = satchel.assemble("weather")
+    assert "mails/1.eml" not in gone.text, gone.text
+    assert satchel.search_pattern("weather").matches == ()
 """
 
 
@@ -178,6 +226,21 @@ def test_an_addition_needs_no_certain_layout_of_the_source() -> None:
 def test_a_new_kind_is_stored_searched_packed_explained_and_expanded(tmp_path: Path) -> None:
     declare(copied(tmp_path), DECLARED)
     run(PROGRAM, tmp_path, {"README.md": "# Shop\n"})
+
+
+def test_a_new_kind_of_files_is_shown_kept_fresh_pinned_explained_and_found_by_a_pattern(tmp_path: Path) -> None:
+    package = copied(tmp_path)
+    declare(package, FILES_DECLARED)
+    with (package / "sources" / "code" / "languages.txt").open("a", encoding="utf-8") as table:
+        table.write(MAILS)
+    run(
+        FILES_PROGRAM, tmp_path,
+        {
+            "README.md": "# Shop\n",
+            "mails/1.eml": "Subject: retries\n\nThe retries stop after a minute.\n",
+            "mails/2.eml": "Subject: login\n\nThe page of the login shows two buttons.\n",
+        },
+    )  # fmt: skip
 
 
 def test_a_format_and_an_option_a_lens_and_a_client_are_a_line_where_they_are_listed(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from satchel.search.filters import NO_FILTERS
 from satchel.search.lessons import BEARS, FILE, WORK
 from satchel.search.query import Query
 from satchel.text import wording
-from satchel.types import Hit, Kind, Signal
-from satchel.vocabulary import DEFAULT_IMPORTANCE, LESSON_KINDS, MemoryCategory, OutcomeStatus
+from satchel.types import LESSON_KINDS, Hit, Kind, Signal
+from satchel.vocabulary import DEFAULT_IMPORTANCE, MemoryCategory, OutcomeStatus
 
 if TYPE_CHECKING:
     from satchel.answer.request import AssembleRequest

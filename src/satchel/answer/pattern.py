@@ -21,7 +21,7 @@ from satchel.safety.sanitize import clean_field, plain_name
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
 from satchel.tokens import TokenCounter
-from satchel.types import Failure, Kind, Range
+from satchel.types import FILE_KINDS, Failure, Kind, Range
 
 LONGEST_LINE = 200
 """Characters of a shown line."""
@@ -103,8 +103,7 @@ def groups_of(
 
     Lines are searched one by one, and only those of texts where `in_texts` (see `for_texts`) is found.
     """
-    kinds = (Kind.CODE, Kind.DOC, Kind.NOTE)
-    for kind, path, stamp in ((one, *row) for one in kinds for row in sorted(store.stamps(one).items())):
+    for kind, path, stamp in ((one, *row) for one in FILE_KINDS for row in sorted(store.stamps(one).items())):
         if not wanted(f"{prefix}{path}"):
             continue
         read = files.read(path, stamp.content_hash, partial(store.text, stamp.document))

@@ -21,10 +21,22 @@ from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
 from satchel.system import files
 from satchel.text import folded
-from satchel.types import CONTEXT_TYPES, Chunk, Detail, Failure, Hit, Kind, Location, Role, ScoredSpan, Signal
+from satchel.types import (
+    CONTEXT_TYPES,
+    FILE_KINDS,
+    LINE_KINDS,
+    Chunk,
+    Detail,
+    Failure,
+    Hit,
+    Kind,
+    Location,
+    Role,
+    ScoredSpan,
+    Signal,
+)
 
 Place = tuple[str, FileLines, Store]
-_KINDS = (Kind.CODE, Kind.DOC, Kind.NOTE)
 _PLACE = re.compile(r"(.+?)(?::(\d+)(?:-(\d+))?)?", re.DOTALL)
 
 
@@ -82,7 +94,7 @@ def find_pins(pins: Iterable[Pin], places: Sequence[Place]) -> tuple[list[Pinned
         if isinstance(shown, Unreadable):
             failures.append(_failure(pin, _UNPINNED.get(shown.reason, shown.reason)))
             continue
-        kinds = [kind for kind in _KINDS if store.document(kind, path) is not None]
+        kinds = [kind for kind in FILE_KINDS if store.document(kind, path) is not None]
         if not kinds:
             failures.append(_failure(pin, "it is not in the index: `satchel doctor` names what is left out"))
             continue
@@ -90,7 +102,7 @@ def find_pins(pins: Iterable[Pin], places: Sequence[Place]) -> tuple[list[Pinned
         if pin.start > last:
             failures.append(_failure(pin, f"it has only {last} lines"))
             continue
-        kind = Kind.DOC if kinds[0] is Kind.DOC else Kind.CODE
+        kind = kinds[0] if kinds[0] in LINE_KINDS else Kind.CODE
         start, end = pin.start or 1, min(pin.end or last, last)
         lines = replace(shown, path=pin.path) if prefix else shown
         pinned.append(Pinned(kind, _candidate(pin.path, kind, start, end, shown), lines))
@@ -105,7 +117,7 @@ def _files_of(pin: Pin, prefix: str, _: FileLines, store: Store) -> Iterable[Pin
     """Return the pin, or one for each indexed file of its folder: production first, then by path."""
     path = pin.path.removeprefix(prefix)
     folder = f"{path.rstrip('/')}/" if path.strip("./") else ""
-    keys = [key for kind in _KINDS for key in store.iterate_keys(kind)]
+    keys = [key for kind in FILE_KINDS for key in store.iterate_keys(kind)]
     if path not in keys and len(same := [key for key in keys if folded(key) == folded(path)]) == 1:
         return [replace(pin, path=prefix + same[0])]  # as it is spelled on the disk
     inside = [key for key in keys if key.startswith(folder)] or [

@@ -27,12 +27,12 @@ from satchel.answer.pins import find_pins, with_pins
 from satchel.answer.plans import written_names
 from satchel.answer.render import call_site_lines
 from satchel.answer.request import AssembleRequest
-from satchel.answer.search import FILE_KINDS, Searched, Workbench, search
+from satchel.answer.search import Searched, Workbench, search
 from satchel.answer.sections import Section
 from satchel.answer.write import WEAK, Filling, Fitted, context_of, fit
 from satchel.search.filters import unavailable
 from satchel.tokens import counter
-from satchel.types import Context, Failure, Kind
+from satchel.types import LINE_KINDS, Context, Failure, Kind
 
 if TYPE_CHECKING:
     from satchel.answer.situation import MakeGuides
@@ -120,7 +120,7 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
     )
     lessons = sum(candidate.is_lesson for section in sections for candidate in section.candidates)
     policy = with_lessons(policy, lessons, request.max_tokens)
-    if request.kinds and not set(request.kinds) & set(FILE_KINDS):  # code may have what the records lack
+    if request.kinds and not set(request.kinds) & set(LINE_KINDS):  # code may have what the records lack
         policy = policy._replace(not_found=searched.nowhere(policy.not_found))
     relate = None
     if request.related:

@@ -65,10 +65,7 @@ BRIEF_COMMITS = 5
 _ASKS_OF_HISTORY = wording("asks of history")
 
 ROLE_KINDS: Mapping[Role, tuple[Kind, ...]] = {
-    Role.FUNCTION: (Kind.CODE,),
-    Role.METHOD: (Kind.CODE,),
-    Role.CLASS: (Kind.CODE,),
-    Role.SECTION: (Kind.DOC, Kind.NOTE),
+    role: tuple(kind for kind in Kind if role in kind.traits.roles) for role in ENTITY_TYPES.values()
 }
 """Role that a request can name -> the kinds that have chunks with it."""
 

@@ -42,8 +42,7 @@ from satchel.store.protocol import Store
 from satchel.system import telemetry
 from satchel.system.files import SkipReason
 from satchel.text import pattern
-from satchel.types import RECORD_KINDS, Failure, Hit, Kind, LeftOut
-from satchel.vocabulary import LESSON_KINDS, MEMORY_KINDS
+from satchel.types import LESSON_KINDS, LINE_KINDS, MEMORY_KINDS, RECORD_KINDS, Failure, Hit, Kind, LeftOut
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -56,9 +55,6 @@ if TYPE_CHECKING:
     from satchel.embed import Embedder
     from satchel.receipts.session import Account
     from satchel.store.segments import Lexicon
-
-FILE_KINDS = (Kind.CODE, Kind.DOC)
-"""Kinds that lead a request to files."""
 
 LEAST_PROSE = 0.08
 """Least relevance of prose in parts of the best before kinds are balanced: a stronger answer (at most odds of .85)
@@ -170,7 +166,7 @@ class Findings(NamedTuple):
         searched = [kind for kind in kinds if kind is not Kind.COMMIT or len(kinds) == 1]  # a message alone is not here
         missing = _absent(self.query, [bench.store_of(kind).lexicon(kind) for kind in searched])
         told = tuple(filterfalse(is_wording, missing)) if speaks_of_impact(self.query.text) else missing
-        files = [bench.store.lexicon(kind) for kind in searched if kind in (Kind.CODE, Kind.DOC)]
+        files = [bench.store.lexicon(kind) for kind in searched if kind in LINE_KINDS]
         absent = absent_places(self.query, sure_sentences(self.query), bench.store, files) if files else ()
         return tuple([*absent, *told][:MOST_ABSENT])
 
@@ -384,8 +380,8 @@ def _led_to(
 ) -> tuple[list[str], list[Failure]]:
     """Return the files that a request leads to, best first; code and documents are searched if they were not yet."""
     failures: list[Failure] = []
-    if all(row.section.kind not in FILE_KINDS for row in rows):
-        sections = plan_of(replace(request, kinds=FILE_KINDS), bench.kinds()).sections
+    if all(row.section.kind not in LINE_KINDS for row in rows):
+        sections = plan_of(replace(request, kinds=LINE_KINDS), bench.kinds()).sections
         rows, failures = gather(sections, search, bench.open_executor, request.deadline_seconds)
     paths = [hit.chunk.location.path for row in rows for hit in row.result.hits if hit.chunk.location is not None]
     return list(dict.fromkeys(paths)), failures

@@ -37,7 +37,7 @@ from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, balanced
 from satchel.settings import Settings
 from satchel.system.git import find_repository
 from satchel.tokens import counter
-from satchel.types import CONTEXT_TYPES, Context, Failure, Hit, Kind
+from satchel.types import CONTEXT_TYPES, LINE_KINDS, Context, Failure, Hit, Kind
 from satchel.vocabulary import Moment, checked_text, workspace_names
 
 if TYPE_CHECKING:
@@ -329,7 +329,7 @@ class AnswerService:
             if repository is None:
                 raise UsageError(f"{root} is in no git repository: there is nothing to compare it with")
             prefix = root.resolve().relative_to(repository.work_tree.resolve()).as_posix()
-            indexed = frozenset(store.stamps(Kind.CODE)) | frozenset(store.stamps(Kind.DOC))
+            indexed = frozenset(path for kind in LINE_KINDS for path in store.stamps(kind))
             below = "" if prefix == "." else f"{prefix}/"
             options = ChangeOptions(root, below, indexed, settings.index_max_file_bytes, settings.redact_allow)
             return read_change(repository, options, revision, staged=staged)

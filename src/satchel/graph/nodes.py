@@ -33,7 +33,7 @@ from satchel.sources.roles import file_role, is_inline_test
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.text import folded
-from satchel.types import Chunk, Data, Detail, EdgeType, Failure, Freshness, Hit, Json, Kind, Role, Signal
+from satchel.types import LINE_KINDS, Chunk, Data, Detail, EdgeType, Failure, Freshness, Hit, Json, Kind, Role, Signal
 
 MOST_VALUES = 8
 """Values shown of one field; the others are only counted."""
@@ -230,9 +230,9 @@ class Nodes:
         part, document = self._code.part(row), self._code.document_of(row)
         if part.name and document.kind is not Kind.COMMIT:
             return self._line(part.name)
-        if document.kind in (Kind.CODE, Kind.DOC) and row != document.first_chunk:
+        if document.kind in LINE_KINDS and row != document.first_chunk:
             return self._line(f"{self.prefix}{document.key}:{part.start}-{part.end}")
-        title = f"{self.prefix}{document.key}" if document.kind in (Kind.CODE, Kind.DOC) else document.title
+        title = f"{self.prefix}{document.key}" if document.kind in LINE_KINDS else document.title
         return self._line(title or document.key)
 
     def identity(self, row: int) -> str:
@@ -321,7 +321,7 @@ class Nodes:
     def place(self, rated: Rated) -> str:
         """Return the place of a node of code, `src/client.py:12`, at the call that led to it; else empty."""
         part, document = self._code.part(rated.row), self._code.document_of(rated.row)
-        if document.kind not in (Kind.CODE, Kind.DOC):
+        if document.kind not in LINE_KINDS:
             return ""
         step = rated.walk.reached[rated.row].step
         is_call = step is not None and step.line and step.move.direction is Direction.IN
@@ -335,7 +335,7 @@ class Nodes:
     def lines(self, row: int) -> tuple[Lines, tuple[int, int]] | None:
         """Return the indexed lines of the file of a node and the range of the node; None for a note or record."""
         part, document = self._code.part(row), self._code.document_of(row)
-        if document.kind not in (Kind.CODE, Kind.DOC):
+        if document.kind not in LINE_KINDS:
             return None
         text = tuple(self._texts[document.id].split("\n"))
         marks = (Freshness.STALE,) * len(text) if self._is_stale(document) else ()

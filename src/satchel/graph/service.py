@@ -38,7 +38,7 @@ from satchel.search.searcher import SearchResult, search_kind
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.tokens import counter
-from satchel.types import Context, Failure, HandleTarget, Hit, Json, Kind, ShownBefore, Usage
+from satchel.types import FILE_KINDS, INDEX_KINDS, Context, Failure, HandleTarget, Hit, Json, Kind, ShownBefore, Usage
 
 MOST_SOURCES = 5
 """Matches of a topic from which a walk starts, as the specification has it."""
@@ -51,15 +51,12 @@ FACTOR_POWER, MEANT_FACTOR_POWER = 2.0, 2.5
 than the fifth. Scores by words and meaning lie closer together than those by words. On the multi-hop passages 1 and 3
 measure one point less by words, and 2 one point less with vectors."""
 
-NODE_KINDS = (Kind.NOTE, Kind.CODE, Kind.DOC, Kind.COMMIT)
-"""Kinds that have relations in an index, in the order in which an id without its kind is looked for."""
-
 
 def named_node(store: Store, query: str) -> int | None:
     """Return the row of the node that a query names by an id or a bare key of one kind, None for a topic."""
     kind, colon, rest = query.partition(":")
-    row = _row(store, Kind(kind), rest) if colon and kind in map(str, NODE_KINDS) else None
-    matches = [row] if row is not None else [_row(store, kind, query) for kind in NODE_KINDS]
+    row = _row(store, Kind(kind), rest) if colon and kind in map(str, INDEX_KINDS) else None
+    matches = [row] if row is not None else [_row(store, kind, query) for kind in INDEX_KINDS]
     rows = [row for row in matches if row is not None]
     return rows[0] if len(rows) == 1 else None
 
@@ -174,7 +171,7 @@ def _beside_others(
 def _without_workspace(query: str, prefix: str) -> str:
     """Return an id as its workspace has it: `code:web/app.py` -> `code:app.py` for `web/`; any other query as it is."""
     kind, _, rest = query.partition(":")
-    is_id = kind in map(str, NODE_KINDS) and rest.startswith(prefix)
+    is_id = kind in map(str, INDEX_KINDS) and rest.startswith(prefix)
     return f"{kind}:{rest.removeprefix(prefix)}" if is_id else query.removeprefix(prefix)
 
 
@@ -325,7 +322,7 @@ def explore(
 
 
 def _searched_kinds(request: GraphRequest, bench: Workbench) -> tuple[Kind, ...]:
-    searched = (Kind.CODE,) if request.lens.is_about_code else (Kind.NOTE, Kind.CODE, Kind.DOC)
+    searched = (Kind.CODE,) if request.lens.is_about_code else FILE_KINDS
     return tuple(kind for kind in searched if bench.kinds().get(kind))
 
 

@@ -25,7 +25,7 @@ from satchel.search.resolve.code import Code
 from satchel.search.resolve.modules import import_targets, importers
 from satchel.store.protocol import Store
 from satchel.store.records import Place, StoredChunk
-from satchel.types import EdgeType, Kind
+from satchel.types import LINE_KINDS, EdgeType, Kind
 
 HUB_NODES = 100
 """Neighbours of one node that are followed, the most relevant of them: thousands would be all that is seen."""
@@ -106,7 +106,7 @@ def _note_rows(store: Store, keys: Collection[str]) -> dict[str, int]:
 
 def _members(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
     """Yield containment inside files, by qualified names; the first chunk represents the file."""
-    files = _of(places, Kind.CODE, Kind.DOC)
+    files = _of(places, *LINE_KINDS)
     if not files or EdgeType.CONTAINS not in dict(moves):
         return
     documents = store.documents({place.document for place in files})
@@ -180,7 +180,9 @@ def _touched(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterat
     if commits and (EdgeType.TOUCHES, Direction.OUT) in moves:
         edges = store.edges_from(commits, [EdgeType.TOUCHES])
         paths = {path for _, _, path in edges}
-        rows = store.first_rows(Kind.DOC, paths) | store.first_rows(Kind.CODE, paths)
+        rows = dict[str, int]()
+        for kind in reversed(LINE_KINDS):
+            rows |= store.first_rows(kind, paths)
         for source, _, path in edges:
             if path in rows:
                 yield source, EdgeType.TOUCHES, Direction.OUT, rows[path]
@@ -189,7 +191,7 @@ def _touched(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterat
 def _touching(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
     """Yield the commits that changed files."""
     files: dict[str, list[int]] = defaultdict(list)
-    for place in _of(places, Kind.CODE, Kind.DOC):
+    for place in _of(places, *LINE_KINDS):
         files[place.key].append(place.row)
     if files and (EdgeType.TOUCHES, Direction.IN) in moves:
         for commit, _, path in store.edges_to(sorted(files), [EdgeType.TOUCHES]):

@@ -25,7 +25,7 @@ from satchel.search.searcher import search_kind
 from satchel.store.protocol import Store
 from satchel.system import telemetry
 from satchel.system.globs import Globs, problem_of
-from satchel.types import Failure, Hit, Kind, Signal
+from satchel.types import LINE_KINDS, Failure, Hit, Kind, Signal
 from satchel.vocabulary import DAY_SECONDS, MemoryCategory, choices, is_number
 
 SHOWN_NOTES = 2
@@ -391,7 +391,7 @@ def _matching_files(glob: str, sources: Sources, query: str) -> list[str]:
         raise UsageError(f"the pattern {problem}")
     globs = Globs((glob,))
     paths: dict[str, None] = {}
-    for kind in (Kind.DOC, Kind.CODE):
+    for kind in sorted(LINE_KINDS, key=lambda kind: kind is Kind.CODE):
         store = sources.store_of(kind)
         if store is None:
             continue

@@ -20,8 +20,8 @@ from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.service import ReceiptService, handles_of
 from satchel.safety.sanitize import clean_field
 from satchel.system.git import find_repository, head, run
-from satchel.types import Context, Failure, Hit, Kind
-from satchel.vocabulary import LESSON_KINDS, OutcomeStatus
+from satchel.types import LESSON_KINDS, Context, Failure, Hit, Kind
+from satchel.vocabulary import OutcomeStatus
 
 MOST_FILES = 20
 """Most files of one edit whose lessons are told."""

@@ -34,8 +34,7 @@ from satchel.search import weights as search_weights
 from satchel.search.change_impact import with_former_names
 from satchel.search.chunks import chunk_of, stored_rows
 from satchel.store.protocol import Store
-from satchel.types import Context, EdgeType, Failure, HandleTarget, Hit, Kind, ScoredSpan, Signal, Trust
-from satchel.vocabulary import MEMORY_KINDS
+from satchel.types import MEMORY_KINDS, Context, EdgeType, Failure, HandleTarget, Hit, Kind, ScoredSpan, Signal, Trust
 
 ITEMS = 5
 """Items of each kind beside the guides of a situation: only the few that matter."""

@@ -28,7 +28,7 @@ from satchel.sources.outline import is_generated, outline_file, readable, unwant
 from satchel.store.extract import extract_files
 from satchel.store.records import Extraction
 from satchel.system import files
-from satchel.types import Kind, Outline
+from satchel.types import LINE_KINDS, Kind, Outline
 
 FAILED = "parser-failure"
 
@@ -116,7 +116,7 @@ def _parse(reading: Reading, text: str, options: ReadingOptions) -> tuple[str, O
     text, reading.cleaned = clean_text(text)
     text, secrets = redact(text, allow=options.allow)
     kind, outline = _outlined(reading, text, options)
-    reading.title = title_of(text, outline) if kind is Kind.DOC else ""
+    reading.title = title_of(text, outline) if kind in LINE_KINDS else ""
     reading.kind = str(kind)
     reading.text = zlib.compress(text.encode("utf-8", "replace"), 1)  # text compression
     reading.redacted = sum(secrets.values())

@@ -25,7 +25,7 @@ from satchel.store.protocol import EXTRACTION_VERSION, Store
 from satchel.store.records import Stamp
 from satchel.system import git
 from satchel.system.locations import Places
-from satchel.types import Failure, Kind
+from satchel.types import FILE_KINDS, Failure, Kind
 
 
 class Progress(Protocol):
@@ -199,10 +199,6 @@ def tick() -> int:
     if hasattr(time, "CLOCK_REALTIME_COARSE"):
         return time.clock_gettime_ns(time.CLOCK_REALTIME_COARSE)
     return time.time_ns()  # where the step is unknown, the file system has a fine clock
-
-
-FILE_KINDS = (Kind.CODE, Kind.DOC, Kind.NOTE)
-"""The kinds whose documents are files."""
 
 
 class Difference(NamedTuple):

@@ -40,7 +40,7 @@ from satchel.store.extract import LARGEST_COUNT, extract_records
 from satchel.store.protocol import FIRST_COMMIT, Store
 from satchel.store.records import Extraction, NewDocument, SkippedFile, Stamp
 from satchel.system.files import SkipReason
-from satchel.types import EdgeType, Failure, Kind, Reference, Role
+from satchel.types import FILE_KINDS, EdgeType, Failure, Kind, Reference, Role
 
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
@@ -345,7 +345,7 @@ def _begin(store: Store, writer: Writer, task: Task) -> list[Failure]:
     difference = task.difference
     if difference.is_any and (task.options.reading.vault or store.meta(run.BROKEN_LINKS)):
         writer.set_meta(run.LINKS_DUE, "1")
-    for kind in run.FILE_KINDS:
+    for kind in FILE_KINDS:
         writer.remove(kind, [path for path in difference.gone if difference.stored[path][0] is kind])
     task.report.removed += len(difference.gone)
     writer.unskip(difference.unskipped)
@@ -381,7 +381,7 @@ def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[R
     skipped = [reading for reading in batch if reading.skipped]
     stored = difference.stored
     replaced = [(stored[r.path][0], r) for r in batch if r.path in stored and not r.unchanged]
-    for kind in run.FILE_KINDS:
+    for kind in FILE_KINDS:
         # Skipped now, or of another kind now: `put` replaces within one kind only.
         writer.remove(kind, [r.path for before, r in replaced if before is kind and r.kind != kind])
     writer.unskip([reading.path for reading in batch if reading.path in difference.skipped])

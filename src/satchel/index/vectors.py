@@ -16,8 +16,7 @@ from satchel.settings import Settings
 from satchel.store.place import StorePlace
 from satchel.store.protocol import VECTORS_COMPLETE, Store
 from satchel.system import telemetry
-from satchel.types import Failure, Kind, ShouldStop
-from satchel.vocabulary import MEMORY_KINDS
+from satchel.types import MEMORY_KINDS, Failure, Kind, ShouldStop
 
 if TYPE_CHECKING:
     from satchel.index.run import Progress, VectorReport

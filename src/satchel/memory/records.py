@@ -45,8 +45,8 @@ from satchel.store.protocol import WORDS_VERSION, Store
 from satchel.store.records import Document, Extraction, NewDocument
 from satchel.store.segments import SegmentDocument
 from satchel.system import telemetry
-from satchel.types import Data, EdgeType, Json, Kind, Outline, Part, Reference, Role, never
-from satchel.vocabulary import MEMORY_KINDS, TRASH_DAYS, Moment, parse_choice, parse_moment
+from satchel.types import MEMORY_KINDS, Data, EdgeType, Json, Kind, Outline, Part, Reference, Role, never
+from satchel.vocabulary import TRASH_DAYS, Moment, parse_choice, parse_moment
 
 if TYPE_CHECKING:
     from satchel.store.database import DatabaseStore

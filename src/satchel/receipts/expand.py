@@ -348,8 +348,7 @@ def place_handle(text: str, root: OpenRoot) -> HandleTarget:
     named = _NAMED.fullmatch(text)
     pin = parse_pin(named[1] if named else text)
     read = root.lines.read(pin.path)
-    kinds = types.Kind.CODE, types.Kind.DOC, types.Kind.NOTE
-    kind = next(filter(lambda kind: root.store.document(kind, pin.path), kinds), None)
+    kind = next(filter(lambda kind: root.store.document(kind, pin.path), types.FILE_KINDS), None)
     if kind is None or isinstance(read, Unreadable):
         raise UsageError(f"there is no indexed file {clean_field(pin.path)!r} here to show lines of")
     if pin.start > len(read.lines):

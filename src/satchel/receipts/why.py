@@ -24,14 +24,13 @@ from satchel.search.resolve.code import Code
 from satchel.search.searcher import FileStanding, SearchResult, chunk_of, file_standing, search_kind
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
-from satchel.types import Chunk, Context, ContextItem, Data, Hit, Kind, Signal
+from satchel.types import LINE_KINDS, Chunk, Context, ContextItem, Data, Hit, Kind, Signal
 from satchel.vocabulary import checked_text
 
 EVERYTHING = 1_000_000
 """Number of spans to search, so that low ranks are included."""
 
-FILE_KINDS = (Kind.CODE, Kind.DOC)
-_RECORD_ORDER = (Kind.COMMIT, *(kind for kind in Kind if kind not in (*FILE_KINDS, Kind.COMMIT)))
+_RECORD_ORDER = (Kind.COMMIT, *(kind for kind in Kind if kind not in (*LINE_KINDS, Kind.COMMIT)))
 
 Ask = Callable[[AssembleRequest], Context]
 
@@ -104,7 +103,7 @@ def resolve(target: str, store: Store, store_of: Callable[[Kind], Store]) -> lis
 
 def _by_path(identifier: str, store: Store) -> list[WhyTarget]:
     kind, _, rest = identifier.partition(":")
-    path, _, symbol = (rest if kind in {one.value for one in FILE_KINDS} else identifier).partition("::")
+    path, _, symbol = (rest if kind in {one.value for one in LINE_KINDS} else identifier).partition("::")
     path = path.partition("#")[0]
     if symbol:
         return []
@@ -138,7 +137,7 @@ def _records(identifier: str, store_of: Callable[[Kind], Store]) -> list[WhyTarg
 
 def _near(identifier: str, store: Store) -> str:
     names: dict[str, str] = {}
-    for kind in FILE_KINDS:
+    for kind in LINE_KINDS:
         for path in store.iterate_keys(kind):
             names.setdefault(path.rpartition("/")[2], path)
     close = get_close_matches(identifier.rpartition("/")[2], names, n=3, cutoff=0.6)

@@ -36,7 +36,7 @@ from satchel.sources.code.languages import language_of
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
 from satchel.store.records import StoredChunk
-from satchel.types import EdgeType, Hit, Kind, Range, ScoredSpan, Signal
+from satchel.types import LINE_KINDS, EdgeType, Hit, Kind, Range, ScoredSpan, Signal
 
 CHANGE_LINES_AROUND = 3
 """Lines before and after the changed lines of a definition."""
@@ -86,7 +86,7 @@ def with_change(result: SearchResult, change: Change, store: Store, kind: Kind, 
         return with_impact(result._replace(hits=rest), impact, store)
     if kind is Kind.COMMIT:
         return result._replace(hits=merged(result.hits, _commit_hits(result.hits, change, store)))
-    if kind is not Kind.DOC:
+    if kind not in LINE_KINDS:
         return result
     named = result._replace(hits=_naming(result.hits, change, store))
     return with_impact(named, Impact(_changed_rows(change, store, kind)), store)

@@ -26,7 +26,7 @@ from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system import git, telemetry
 from satchel.text import composed, folded
-from satchel.types import AnyPath, Kind
+from satchel.types import LINE_KINDS, AnyPath, Kind
 from satchel.vocabulary import DAY_SECONDS, FEW_ROWS, Moment, check_count, parse_moment
 
 View = TypeVar("View")
@@ -204,7 +204,7 @@ class Changes:
         """Yield every path of a commit or of the index, in order, with repetitions."""
         for change in self._changes:
             yield from change.paths
-        for kind in (Kind.CODE, Kind.DOC):
+        for kind in LINE_KINDS:
             yield from self._store.iterate_keys(kind)
 
     def _unknown(self, path: str) -> str:

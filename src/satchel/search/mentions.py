@@ -24,7 +24,7 @@ from satchel.search.trace import Frame, Trace, is_vendored, name_of
 from satchel.sources.code.languages import language_of
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
-from satchel.types import Kind
+from satchel.types import LINE_KINDS
 
 LITERAL_SPANS = 12
 """Spans whose text is compared with the words of an error."""
@@ -369,7 +369,7 @@ def _may_be_folder(mention: Mention, by_name: Mapping[str, object]) -> bool:
 
 def _files_inside(store: Store, folders: Iterable[str]) -> dict[str, list[int]]:
     """Return the files and documents below each folder that ends with these segments, anywhere in the tree."""
-    keys = {kind: [*store.iterate_keys(kind)] for kind in (Kind.CODE, Kind.DOC)}
+    keys = {kind: [*store.iterate_keys(kind)] for kind in LINE_KINDS}
     every = words.folded("\n".join(f"/{key}" for own in keys.values() for key in own))
     found: dict[str, list[int]] = {}
     for folder in folders:
@@ -399,7 +399,7 @@ def _plain_names(query: Query) -> set[str]:
 def _spelled_otherwise(names: Iterable[str], store: Store) -> dict[str, list[tuple[int, str]]]:
     """Return the files with each of these names in another case, or with accents apart from their letters."""
     asked = {name: words.folded(f"/{name}") for name in names}
-    own = {key.rpartition("/")[2] for kind in (Kind.CODE, Kind.DOC) for key in store.iterate_keys(kind)}
+    own = {key.rpartition("/")[2] for kind in LINE_KINDS for key in store.iterate_keys(kind)}
     rows = store.paths_named([name for name in sorted(own) if words.folded(f"/{name}") in asked.values()], [])
     return {name: [row for row in rows if words.folded(f"/{row[1]}").endswith(key)] for name, key in asked.items()}
 

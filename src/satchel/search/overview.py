@@ -17,7 +17,7 @@ from satchel.search.resolve.modules import imports_between
 from satchel.sources.roles import file_role, is_secondary, peripheral_role
 from satchel.store.protocol import Store
 from satchel.text import is_compound
-from satchel.types import EdgeType, Kind
+from satchel.types import FILE_KINDS, EdgeType, Kind
 
 HOT_DAYS = 365
 """Days before the newest commit in which a change counts."""
@@ -70,7 +70,7 @@ def overview(
 
     Names are cleaned and redacted; `allow` are secrets that may be shown.
     """
-    stamps = {kind: store.stamps(kind) for kind in (Kind.CODE, Kind.DOC, Kind.NOTE)}
+    stamps = {kind: store.stamps(kind) for kind in FILE_KINDS}
     kinds = {name: kind for kind in stamps for name in store.iterate_keys(kind) if not name.endswith("/")}
     sizes = {name: stamps[kind][name].size for name, kind in kinds.items()}
     # A commit counts once for a folder, however many of its files it changed.

@@ -38,8 +38,8 @@ from satchel.sources.roles import asks_for_routine, is_routine_commit
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import IntArray, Lexicon
-from satchel.types import Hit, Kind, ScoredSpan, Signal
-from satchel.vocabulary import DAY_SECONDS, LESSON_KINDS, MISSING_TIER_WEIGHT, TIER_WEIGHTS, Axis, OutcomeStatus
+from satchel.types import LESSON_KINDS, Hit, Kind, ScoredSpan, Signal
+from satchel.vocabulary import DAY_SECONDS, MISSING_TIER_WEIGHT, TIER_WEIGHTS, Axis, OutcomeStatus
 
 NOTE_SPAN_SHARE = 0.05
 """Least share of a note's best span for its other spans: three less on the log scale never wins."""

@@ -21,7 +21,7 @@ from satchel.sources.code.languages import FAMILIES, RULES
 from satchel.sources.roles import is_inline_test, is_secondary
 from satchel.store.protocol import Store
 from satchel.store.records import Document
-from satchel.types import EdgeType, Kind, Role
+from satchel.types import LINE_KINDS, EdgeType, Kind, Role
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -76,11 +76,11 @@ def clear(named: Sequence[CodeDefinition], most: int) -> list[CodeDefinition]:
 def files_named(store: Store, path: str) -> list[Document]:
     """Return the files of code and documentation at a path, or whose paths end with it."""
     path = path.strip().removeprefix("./")
-    exact = [document for kind in (Kind.CODE, Kind.DOC) if (document := store.document(kind, path)) is not None]
+    exact = [document for kind in LINE_KINDS if (document := store.document(kind, path)) is not None]
     if exact:
         return exact
     ids = [number for number, key in store.paths_named([path.rpartition("/")[2]], []) if key.endswith(f"/{path}")]
-    return [one for one in store.documents(ids).values() if one.kind in (Kind.CODE, Kind.DOC)]
+    return [one for one in store.documents(ids).values() if one.kind in LINE_KINDS]
 
 
 MOST_FILES, MOST_HEIRS = 250, 100

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel import text as words
 from satchel.store.records import IN_LIST, DamagedStoreError, DefinitionRow, Document, Place, Row, Stamp, StoredChunk
-from satchel.types import NO_REVISION, EdgeType, Kind
+from satchel.types import LINE_KINDS, NO_REVISION, EdgeType, Kind
 
 if TYPE_CHECKING:
     from satchel.store.segments import IntArray, Lexicon, Run, Segment
@@ -485,7 +485,7 @@ def _document(row: Sequence[Any]) -> Document:
     values[1] = Kind(values[1])
     values[9] = bool(values[9])
     values[11] = tuple(json.loads(values[11]))
-    values[12] = _file_fields(values[12]) if values[1] in (Kind.CODE, Kind.DOC) else json.loads(values[12])
+    values[12] = _file_fields(values[12]) if values[1] in LINE_KINDS else json.loads(values[12])
     return Document(*values)
 
 

@@ -30,7 +30,7 @@ from satchel.safety import sanitize
 from satchel.system import telemetry
 from satchel.system.threads import Calls, in_thread
 from satchel.tokens import TOKENIZERS
-from satchel.types import SEARCHED_TYPES, Format, Json, ShouldStop, View
+from satchel.types import FILE_KINDS, SEARCHED_TYPES, Format, Json, ShouldStop, View
 from satchel.web.middleware import BUILDING, BUSY, GONE, INTERNAL, JSON, PROBES, Refusal, answer, refusal_of, too_late
 
 SHOWN_CHARACTERS = 60
@@ -253,6 +253,7 @@ def offered(engine: Satchel) -> dict[str, Any]:
         "root": engine.places.root.name,
         "operations": list(OPERATIONS),
         "kinds": list(SEARCHED_TYPES),
+        "file_kinds": list(FILE_KINDS),
         "formats": list(Format),
         "graph_formats": [Format.MARKDOWN, Format.JSON],
         "views": list(View),

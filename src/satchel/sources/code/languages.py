@@ -55,9 +55,9 @@ def _table() -> dict[str, dict[str, str]]:
 
 
 _LANGUAGES = _table()
-_TEXTS = frozenset(name for name, values in _LANGUAGES.items() if values["heading"] == "text")
+_KINDS = {name: Kind(values["heading"]) for name, values in _LANGUAGES.items()}
 
-LANGUAGES = frozenset(_LANGUAGES) - _TEXTS
+LANGUAGES = frozenset(name for name, kind in _KINDS.items() if kind is Kind.CODE)
 """Programming languages that files are recognised by."""
 
 GRAMMARS = frozenset(name for name, values in _LANGUAGES.items() if "grammar" in values)
@@ -227,9 +227,9 @@ def extent(path: str, limit: int) -> tuple[int, int]:
 
 
 def kind_of(path: str, language: str | None) -> Kind:
-    """Return code for programming languages, doc for all else; `language` None is derived from `path`."""
+    """Return the kind that a language is listed under, doc for none; `language` None is derived from `path`."""
     language = language or language_of(path)
-    return Kind.DOC if language is None or language in _TEXTS else Kind.CODE
+    return Kind.DOC if language is None else _KINDS.get(language, Kind.CODE)
 
 
 _MARKS = {name: tuple(mark.replace("_", " ") for mark in marks) for name, marks in _words("comment").items()}

@@ -6,10 +6,10 @@ import { button, byId, element } from "./dom.js";
 import { placeLink } from "./editor.js";
 import { LANGUAGES } from "./item.js";
 import { failures, present } from "./notice.js";
+import { knowledge } from "./options.js";
 import { change } from "./state.js";
 import { count, minute, short } from "./words.js";
 
-const KINDS = ["code", "doc", "note"];
 const PROSE = /\.(?:adoc|markdown|mdx?|rst|txt)$/i;
 const MOST_TOKENS = 32000;
 const COMMITS = 12;
@@ -24,10 +24,11 @@ export function fileView(place, { file, line, pattern }) {
   ]).then(() => reach(line));
 }
 
-/** A file is code, a page or a note: the first kind that has it, beginning with the likeliest. */
+/** A file is of the first kind that has it, beginning with the likeliest. */
 async function whole(path) {
   let refused;
-  for (const kind of PROSE.test(path) ? ["doc", "note", "code"] : KINDS) {
+  const kinds = knowledge().file_kinds;
+  for (const kind of PROSE.test(path) ? [...kinds.filter((name) => name !== "code"), "code"] : kinds) {
     try {
       return await call("document", { id: `${kind}:${path}`, max_tokens: MOST_TOKENS });
     } catch (error) {

@@ -11,8 +11,6 @@ import { state } from "./state.js";
 import { badge, icon, matchMeter, signalTable, standing } from "./why.js";
 import { count, many, minute, score, short, strength } from "./words.js";
 
-const FILES = new Set(["code", "doc", "context"]);
-
 export const LANGUAGES = {
   py: "python",
   sh: "bash",
@@ -95,7 +93,7 @@ function head(item, rank, title, { changed, level = "h4" }) {
     element("span", { class: "rank", "aria-hidden": "true" }, rank),
     element(
       level,
-      { class: FILES.has(item.source) ? "path" : "" },
+      { class: title === place?.path ? "path" : "" },
       place?.path ? placeLink(title, place.path, place.spans?.[0]?.[0] ?? place.start_line ?? 1) : title,
     ),
     badge(item.source, `kind kind-${item.source}`),

@@ -4,6 +4,7 @@ import { look } from "./api.js";
 
 let known = Object.freeze({
   kinds: ["memories", "code", "experiences", "values", "commits", "docs", "notes", "conversations"],
+  file_kinds: ["code", "doc", "note"],
   formats: ["markdown", "xml", "plain", "json"],
   lenses: ["general"],
   categories: [],
