@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,19 +20,28 @@ from mcp.shared.exceptions import MCPError
 from satchel.engine import Satchel
 from satchel.errors import SatchelError
 from satchel.mcp.running import EngineRunner
-from satchel.mcp.server import INSTRUCTIONS, LISTING_TOKENS, MOST_TOKENS, bounded, cost, listed_tools, structured
+from satchel.mcp.server import (
+    INSTRUCTIONS,
+    LISTING_TOKENS,
+    MOST_TOKENS,
+    bounded,
+    cost,
+    input_schema,
+    listed_tools,
+    structured,
+)
 from satchel.operations.operation import Answered
-from satchel.operations.registry import TOOLS
+from satchel.operations.registry import OPERATIONS, TOOLS
 from satchel.testing import TinyRepository
 from satchel.tokens import counter
 from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "ec0929a701a0c270b69381ecdf161670e48873257087e95c961c6b2da58fec86"
+TOOLS_HASH = "9f47231ae97c85e33bb0dc63eab8b21832318a7d45f9bb8ec29c269631c1b27f"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
-MOST_LIST_TOKENS = 2_000
+MOST_LIST_TOKENS = 1_800
 MOST_DESCRIPTION_BYTES = 2_000
 
 QUESTION = "where are orders sent again?"
@@ -127,18 +137,35 @@ def test_every_model_is_asked_for_likely_names_and_a_call_without_them_works(ask
     assert plain == text_of(asked.call("context_query", {"question": QUESTION, "names": []})) != ""
 
 
-def test_a_tool_tells_all_five_hints_an_output_schema_and_task_words_first() -> None:
+def test_a_tool_tells_all_hints_with_a_meaning_an_output_schema_and_task_words_first() -> None:
     for tool, operation in zip(listed().tools, TOOLS, strict=True):
         hints = tool.annotations
         assert hints is not None
         assert hints.title == operation.title
-        said = (hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint)
-        assert None not in said
+        assert hints.open_world_hint is False
         assert hints.read_only_hint is (tool.name not in {"remember", "experience"})
-        assert hints.destructive_hint is (tool.name == "remember")
+        # Of a tool that only reads, the protocol gives these no meaning.
+        assert hints.destructive_hint is (None if hints.read_only_hint else tool.name == "remember")
+        assert hints.idempotent_hint is (None if hints.read_only_hint else False)
         assert tool.output_schema is not None
         assert (tool.description or "").startswith(operation.summary)
         assert len((tool.description or "").encode()) < MOST_DESCRIPTION_BYTES
+
+
+def test_the_list_names_every_option_but_rare_ones_and_choices_once() -> None:
+    for operation in TOOLS:
+        schema = json.dumps(input_schema(operation))
+        leading = {one.name for one in operation.parameters if one.name in operation.leading}
+        named = {one.name for one in operation.parameters if re.search(rf"\b{one.name}\b", schema)}
+        assert named >= leading | {one.name for one in operation.options if not one.is_rare}
+        rare = {one.name for one in operation.options if one.is_rare}
+        described = {"language", "strategy", "session", "format", "time", "context", "tags"}  # words of descriptions
+        assert not (named - leading) & (rare - described)
+    listed_by = [(operation, one) for operation in TOOLS for one in operation.parameters if one.listed_by]
+    for operation, one in listed_by:
+        assert operation.name != one.listed_by
+        others = {other.name: other for other in OPERATIONS[one.listed_by].parameters}
+        assert set(one.choices) <= set(others[one.name].choices)
 
 
 def test_the_list_of_tools_is_small_and_changes_only_on_purpose() -> None:

@@ -11,7 +11,6 @@ import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import filterfalse
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -24,6 +23,7 @@ from satchel.operations.operation import (
     OPTIONS,
     Answered,
     Operation,
+    Parameter,
     fault_text,
     flat,
     option_help,
@@ -263,38 +263,36 @@ TOOLS_BY_NAME: Mapping[str, Operation] = {operation.name: operation for operatio
 OUTPUT_SCHEMA: Data = {"type": "object"}
 """Schema of the structured content of every tool: places, scores and handles of the text, without the text itself."""
 
-_UNNAMED = frozenset(
-    str.split(
-        "agent axis context_lines entity_limit fill format group_by_type intent language min_importance now provenance "
-        "refresh reserves scope searches session show_handles show_meta show_sources stale strategy superseded "
-        "tier time tokenizer until"
-    )
-)
-"""Options that the list of tools leaves to their help, because models seldom need them."""
-
 
 def input_schema(operation: Operation) -> Result:
     """Return the schema of the leading arguments, wished ones as required, and of `options` for the others."""
     leading = [one for one in operation.parameters if one.name in operation.leading]
-    # A model needs no limits and defaults: a wrong value is refused with the right ones.
-    shown = {one.name: one._replace(least=None, most=None, default=None).schema() for one in leading}
-    if names := [*filterfalse(_UNNAMED.__contains__, (one.name for one in operation.options))]:
-        shown[OPTIONS] = {"type": "object", "description": f"More, {HELP}=true explains: {', '.join(names)}."}
+    shown = {one.name: _in_list(one).schema() for one in leading}
+    if names := [one.name for one in operation.options if not one.is_rare]:
+        shown[OPTIONS] = {"type": "object", "description": f"More ({HELP}=true): {', '.join(names)}."}
     required = [one.name for one in leading if one.is_required or one.is_wished]
     return {"type": "object", "properties": shown} | ({"required": required} if required else {})
+
+
+def _in_list(one: Parameter) -> Parameter:
+    """Return an argument as the list of tools shows it.
+
+    A model needs no limits and defaults there: a wrong value is refused with the right ones.
+    """
+    one = one._replace(least=None, most=None, default=None)
+    if not one.listed_by:
+        return one
+    return one._replace(choices=(), meaning=f"{one.meaning} As in {one.listed_by}.")
 
 
 def tool(operation: Operation) -> Result:
     """Return an operation as a tool."""
     hints = operation.hints
+    annotations: Result = {"openWorldHint": False, "readOnlyHint": hints.is_read_only, "title": operation.title}
+    if not hints.is_read_only:  # the protocol gives the others a meaning only then
+        annotations |= {"destructiveHint": hints.is_destructive, "idempotentHint": hints.is_idempotent}
     return {
-        "annotations": {
-            "destructiveHint": hints.is_destructive,
-            "idempotentHint": hints.is_idempotent,
-            "openWorldHint": False,
-            "readOnlyHint": hints.is_read_only,
-            "title": operation.title,
-        },
+        "annotations": annotations,
         "description": operation.description,
         "inputSchema": input_schema(operation),
         "name": operation.name,

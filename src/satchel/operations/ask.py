@@ -30,20 +30,22 @@ MAX_TOKENS = Parameter("max_tokens", Shape.COUNT, "Token budget, never exceeded.
                        most=vocabulary.LARGEST_BUDGET, aliases=("maxTokens",))  # fmt: skip
 LIMIT = Parameter("limit", Shape.COUNT, "Most items.", least=1, flags=("-n", "--limit"))
 LIMIT_EACH = LIMIT._replace(meaning="Most files or records a type.")
-FORMAT = text("format", "Output format.", tuple(Format))
-TOKENIZER = text("tokenizer", "How tokens are counted.", TOKENIZERS)
-NOW = Parameter("now", Shape.MOMENT, "Answer as of this time: a date, or seconds since the epoch.")
-REFRESH = Parameter("refresh", Shape.SWITCH, "Bring the index up to date first.", default=True)
+FORMAT = text("format", "Output format.", tuple(Format), is_rare=True)
+TOKENIZER = text("tokenizer", "How tokens are counted.", TOKENIZERS, is_rare=True)
+NOW = Parameter("now", Shape.MOMENT, "Answer as of this time: a date, or seconds since the epoch.", is_rare=True)
+REFRESH = Parameter("refresh", Shape.SWITCH, "Bring the index up to date first.", default=True, is_rare=True)
 SHOW_HANDLES = Parameter("show_handles", Shape.SWITCH, "List the handles of what is shown in part.", default=False,
-                         flags=("--handles",))  # fmt: skip
-TYPES = Parameter("types", Shape.TEXTS, "Only these types.", choices=tuple(CONTEXT_TYPES), aliases=("context_types",))
-SESSION = text("session", "Your session id: text that it already received is named, not repeated.")
+                         flags=("--handles",), is_rare=True)  # fmt: skip
+TYPES = Parameter("types", Shape.TEXTS, "Only these types.", choices=tuple(CONTEXT_TYPES), listed_by="context_query",
+                  aliases=("context_types",))  # fmt: skip
+SESSION = text("session", "Your session id: text that it already received is named, not repeated.", is_rare=True)
 QUESTION = text("question", "A task, issue text, error or stack trace.", aliases=("query",))
-MIN_SCORE = Parameter("min_score", Shape.NUMBER, "Lowest probability that an item is needed.", least=0, most=1)
+MIN_SCORE = Parameter("min_score", Shape.NUMBER, "Lowest probability that an item is needed.", least=0, most=1,
+                      is_rare=True)  # fmt: skip
 EXCLUDE = Parameter("exclude", Shape.TEXTS, "Path globs to leave out.", flags=("--exclude",))
 PATHS = Parameter("paths", Shape.TEXTS, "Only paths that match these globs.", flags=("--path",))
 SEARCHES = Parameter("searches", Shape.TEXTS, "Only these search methods.", choices=tuple(map(str, SearchStrategy)),
-                     aliases=("strategies",))  # fmt: skip
+                     aliases=("strategies",), is_rare=True)  # fmt: skip
 
 NAMES = Parameter("names", Shape.TEXTS, "Your guess: 4 to 10 identifiers or words the code probably uses, or [].",
                   is_wished=True, flags=("--names",))  # fmt: skip
@@ -53,22 +55,22 @@ PURPOSE = text(
     default=vocabulary.FIND, flags=("--for",),
 )  # fmt: skip
 
-WORKSPACE = text("workspace", "A registered workspace, or several as web,api; this root by default.")
+WORKSPACE = text("workspace", "A registered workspace, or several as web,api; this root by default.", is_rare=True)
 
 FILTERS = (
     text("category", "Category of memories.", vocabulary.choices(vocabulary.MemoryCategory)),
     text("scope", "Memories that the team shares, agents wrote, or belong to the user.",
-         vocabulary.choices(vocabulary.Scope)),
-    text("provenance", "Who said a memory.", vocabulary.choices(vocabulary.Provenance)),
-    text("origin", "Source of memories and conversations."),
-    Parameter("min_importance", Shape.NUMBER, "Lowest importance of memories.", least=0, most=1),
+         vocabulary.choices(vocabulary.Scope), is_rare=True),
+    text("provenance", "Who said a memory.", vocabulary.choices(vocabulary.Provenance), is_rare=True),
+    text("origin", "Source of memories and conversations.", is_rare=True),
+    Parameter("min_importance", Shape.NUMBER, "Lowest importance of memories.", least=0, most=1, is_rare=True),
     text("domain", "Domain of experiences and values.", vocabulary.choices(vocabulary.Domain)),
-    text("strategy", "Strategy of experiences and values.", vocabulary.choices(vocabulary.Strategy)),
+    text("strategy", "Strategy of experiences and values.", vocabulary.choices(vocabulary.Strategy), is_rare=True),
     text("outcome", "Outcome of experiences.", (*vocabulary.choices(vocabulary.OutcomeStatus), vocabulary.ACTIVE)),
-    text("axis", "One aspect of experiences and values.", vocabulary.choices(vocabulary.Axis)),
+    text("axis", "One aspect of experiences and values.", vocabulary.choices(vocabulary.Axis), is_rare=True),
     text("author", "Part of the author's name."),
     Parameter("since", Shape.MOMENT, "Records from this time on: a date, or seconds since the epoch."),
-    Parameter("until", Shape.MOMENT, "Records before this time."),
+    Parameter("until", Shape.MOMENT, "Records before this time.", is_rare=True),
     Parameter("tags", Shape.TEXTS, "Records with all of these tags.", flags=("--tag",)),
 )  # fmt: skip
 """One for each filter of a search."""
@@ -83,31 +85,32 @@ _REQUEST = (
     MAX_TOKENS,
     LIMIT,
     NAMES,
-    Parameter("entity_limit", Shape.COUNT, "Most results over all types.", least=1),
+    Parameter("entity_limit", Shape.COUNT, "Most results over all types.", least=1, is_rare=True),
     MIN_SCORE,
     SEARCHES,
     FORMAT,
-    text("view", "Layout: by file, by entity, or in blocks.", tuple(View)),
-    Parameter("group_by_type", Shape.SWITCH, "One section for code, docs, the rest.", default=False),
+    text("view", "Layout: by file, by entity, or in blocks.", tuple(View), is_rare=True),
+    Parameter("group_by_type", Shape.SWITCH, "One section for code, docs, the rest.", default=False, is_rare=True),
     Parameter("show_sources", Shape.SWITCH, "List the sources at the end.", aliases=("include_sources",),
-              flags=("--sources",)),
+              flags=("--sources",), is_rare=True),
     Parameter("show_code", Shape.SWITCH, "Show the lines, not only where they are.", default=True,
-              aliases=("include_code_content",), flags=("--code",)),
+              aliases=("include_code_content",), flags=("--code",), is_rare=True),
     Parameter("include", Shape.TEXTS, "PATH, PATH:a-b or FOLDER to show whatever its relevance.", flags=("--include",)),
     EXCLUDE,
     PATHS,
     PURPOSE,
     Parameter("context_lines", Shape.COUNT, "Extra lines around each match.", least=0,
-              most=vocabulary.MOST_CONTEXT_LINES, default=0, aliases=("contextLines",)),
+              most=vocabulary.MOST_CONTEXT_LINES, default=0, aliases=("contextLines",), is_rare=True),
     Parameter("imports", Shape.SWITCH, "Show import lines that shown code needs.", default=True,
-              aliases=("include_imports", "includeImports")),
+              aliases=("include_imports", "includeImports"), is_rare=True),
     Parameter("related", Shape.SWITCH, "Name callers, callees and tests of shown definitions.", default=False),
-    text("strategy", "How items that are too large are shortened.", strategy_names(), default=strategy_names()[0]),
-    text("stale", "Mark or withhold text that its file no longer contains.", vocabulary.STALE_CHOICES),
-    Parameter("fill", Shape.SWITCH, "Use the whole budget, even for weak matches.", default=False),
-    Parameter("reserves", Shape.COUNTS, "Tokens reserved for each type.", flags=("--reserve",)),
+    text("strategy", "How items that are too large are shortened.", strategy_names(), default=strategy_names()[0],
+         is_rare=True),
+    text("stale", "Mark or withhold text that its file no longer contains.", vocabulary.STALE_CHOICES, is_rare=True),
+    Parameter("fill", Shape.SWITCH, "Use the whole budget, even for weak matches.", default=False, is_rare=True),
+    Parameter("reserves", Shape.COUNTS, "Tokens reserved for each type.", flags=("--reserve",), is_rare=True),
     Parameter("show_meta", Shape.SWITCH, "Say at the end how tokens were counted and text was cut.", default=False,
-              flags=("--meta",)),
+              flags=("--meta",), is_rare=True),
     SHOW_HANDLES,
     SESSION,
     TOKENIZER,
@@ -241,7 +244,7 @@ CONTEXT_QUERY = Operation(
     "Find the code, docs, commits, memories and experiences that matter for a question, task, bug or stack trace, "
     "within a token budget.",
     (QUESTION, *_REQUEST, *_CHANGE, REFRESH), _context_query, json.CONTEXT.schema,
-    "Ask this before reading files to understand or change something; diff shows what your changes affect. "
+    "Ask this before reading files to understand or change something. "
     "Not for a file whose path you know.",
     leading=("question", "names", "max_tokens", "types", "diff"),
 )  # fmt: skip
@@ -257,7 +260,7 @@ SEARCH = Operation(
     _search, json.HITS.schema,
     "When places are enough: names, words, patterns, records by author or tag. To understand code, ask "
     "`context_query`.",
-    leading=("question", "pattern", "types", "limit"),
+    leading=("question", "pattern", "types"),
 )  # fmt: skip
 
 GRAPH_CONTEXT = Operation(
@@ -270,11 +273,11 @@ GRAPH_CONTEXT = Operation(
         Parameter("depth", Shape.COUNT, f"Steps to walk ({vocabulary.DEFAULT_DEPTH}, as far as the lens allows).",
                   least=vocabulary.LEAST_DEPTH, most=vocabulary.MOST_DEPTH),
         MAX_TOKENS,
-        text("lens", "Relations to follow; settings may add lenses.", vocabulary.LENS_NAMES,
+        text("lens", "Relations to follow.", vocabulary.LENS_NAMES,
              default=vocabulary.DEFAULT_LENS, is_open=True),
         Parameter("include_fields", Shape.SWITCH, "Show the fields of nodes.", default=True,
-                  aliases=("includeFields",)),
-        text("format", "Output format.", (Format.MARKDOWN, Format.JSON), default=str(Format.MARKDOWN)), WORKSPACE,
+                  aliases=("includeFields",), is_rare=True),
+        FORMAT._replace(choices=(str(Format.MARKDOWN), str(Format.JSON)), default=str(Format.MARKDOWN)), WORKSPACE,
         SESSION, TOKENIZER, NOW, REFRESH,
     ),
     _graph_context, json.CONTEXT.schema,
@@ -331,11 +334,12 @@ _PACKING = (MAX_TOKENS, LIMIT_EACH, FORMAT, SESSION, SHOW_HANDLES, TOKENIZER, NO
 _SITUATION = (
     text("task", "What you are about to do."),
     Parameter("files", Shape.TEXTS, "Files involved, relative to the root."),
-    text("tool", "Tool about to run, such as edit_file."), Parameter("params", Shape.OBJECT, "Its parameters."),
-    text("intent", "The purpose."), text("error", "The error that occurred."),
-    text("language", "The programming language; by default that of the files."),
-    text("agent", "The name of the agent."),
-    Parameter("tags", Shape.TEXTS, "Words that rules may require.", flags=("--tag",)),
+    text("tool", "Tool about to run, such as edit_file."),
+    Parameter("params", Shape.OBJECT, "Its parameters.", is_rare=True),
+    text("intent", "The purpose.", is_rare=True), text("error", "The error that occurred."),
+    text("language", "The programming language; by default that of the files.", is_rare=True),
+    text("agent", "The name of the agent.", is_rare=True),
+    Parameter("tags", Shape.TEXTS, "Words that rules may require.", flags=("--tag",), is_rare=True),
 )  # fmt: skip
 _GUIDED_PACKING = (MAX_TOKENS, LIMIT_EACH, FORMAT, SESSION, TOKENIZER, NOW)
 
@@ -396,7 +400,7 @@ PREMORTEM_OPERATION = Operation(
     (
         text("mode", "premortem needs domain, after_failure needs failure.", MODES, default=PREMORTEM),
         text("domain", "The kind of work.", vocabulary.choices(vocabulary.Domain)),
-        text("strategy", "The approach.", vocabulary.choices(vocabulary.Strategy)),
+        text("strategy", "The approach.", vocabulary.choices(vocabulary.Strategy), is_rare=True),
         text("failure", "The output of the command that failed.", flags=("--after-failure",)), *_PACKING, REFRESH,
     ),
     _premortem, json.CONTEXT.schema, "To find code, use `context_query`.", leading=("mode", "domain", "failure"),
@@ -407,9 +411,10 @@ SITUATION_CONTEXT = Operation(
     "Show the project's rules and instructions, and the history, that apply to what you are about to do: a task, "
     "files to edit, a tool call.",
     (
-        *_SITUATION, text("context", "The folder of the current context.yaml (that nearest to the files)."),
-        Parameter("time", Shape.MOMENT, "The moment, for rules about the time of day (now)."), *_GUIDED_PACKING,
-        REFRESH,
+        *_SITUATION,
+        text("context", "The folder of the current context.yaml (that nearest to the files).", is_rare=True),
+        Parameter("time", Shape.MOMENT, "The moment, for rules about the time of day (now).", is_rare=True),
+        *_GUIDED_PACKING, REFRESH,
     ),
     _situation_context, json.CONTEXT.schema, "Ask before you edit files you do not know.",
     leading=("task", "files", "tool"),

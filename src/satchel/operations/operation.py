@@ -48,10 +48,13 @@ class Shape(StrEnum):
 
 
 class Parameter(NamedTuple):
-    """One argument. `aliases` are other accepted names. A model is asked to fill one that `is_wished` in every call.
+    """One argument. `aliases` are other accepted names.
 
     `choices` are all possible texts, or examples if `is_open`; `least` and `most` limit numbers. `default` is the value
     without the argument, None if settings or the engine decide.
+
+    A model is asked to fill one that `is_wished` in every call. The list of tools does not name one that `is_rare`,
+    which the help of its operation explains, and leaves choices out that are `listed_by` another tool.
 
     The command line has the option `--name-with-hyphens`, or the `flags`; `bare` is the value of an option without
     one. A list is written with commas, or by repeating the option if it has flags.
@@ -66,6 +69,8 @@ class Parameter(NamedTuple):
     default: str | int | bool | None = None
     is_required: bool = False
     is_wished: bool = False
+    is_rare: bool = False
+    listed_by: str = ""
     is_open: bool = False
     aliases: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()

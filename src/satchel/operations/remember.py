@@ -323,32 +323,38 @@ _FILES = Parameter(
 _QUESTION = text("question", "Only matches, best first.", aliases=("query",))
 _CATEGORY = text("category", "What it is about.", vocabulary.choices(vocabulary.MemoryCategory))
 _TAGS = Parameter("tags", Shape.TEXTS, "Words to find it by.", flags=("--tag",))
-_PROVENANCE = text("provenance", "Who says it (agent).", vocabulary.choices(vocabulary.Provenance))
-_ORIGIN = text("origin", "Source of the memories, to list or forget them together.")
+_PROVENANCE = text("provenance", "Who says it (agent).", vocabulary.choices(vocabulary.Provenance), is_rare=True)
+_ORIGIN = text("origin", "Source of the memories, to list or forget them together.", is_rare=True)
 _MEMORY_LISTING = (
-    text("author", "list: part of the name of who wrote them."),
+    text("author", "list: part of the name of who wrote them.", is_rare=True),
     text(
         "scope",
         "list: what the team shares, agents wrote, or belongs to the user.",
         vocabulary.choices(vocabulary.Scope),
+        is_rare=True,
     ),
-    Parameter("min_importance", Shape.NUMBER, "Lowest importance.", least=0, most=1),
-    Parameter("since", Shape.MOMENT, "Only newer ones; store: true from then on."),
-    Parameter("until", Shape.MOMENT, "Only older ones; store: true until then."),
-    Parameter("as_of", Shape.MOMENT, "What was true then, also if it was replaced since."),
-    Parameter("superseded", Shape.SWITCH, "Include replaced ones.", default=False),
+    Parameter("min_importance", Shape.NUMBER, "Lowest importance.", least=0, most=1, is_rare=True),
+    Parameter("since", Shape.MOMENT, "Only newer ones; store: true from then on.", is_rare=True),
+    Parameter("until", Shape.MOMENT, "Only older ones; store: true until then.", is_rare=True),
+    Parameter("as_of", Shape.MOMENT, "What was true then, also if it was replaced since.", is_rare=True),
+    Parameter("superseded", Shape.SWITCH, "Include replaced ones.", default=False, is_rare=True),
     Parameter("limit", Shape.COUNT, "Most rows.", least=1, flags=("-n", "--limit")),
 )
-_DOMAIN = text("domain", "start, list: the kind of work.", vocabulary.choices(vocabulary.Domain))
+_DOMAIN = text("domain", "start, list: the kind of work.", vocabulary.choices(vocabulary.Domain), listed_by="premortem")
 _STRATEGY = text("strategy", "start, update, list: the approach.", vocabulary.choices(vocabulary.Strategy))
 _VISIBILITY = text(
-    "visibility", "Who finds it where a team shares the store (private).", vocabulary.choices(vocabulary.Visibility)
+    "visibility",
+    "Who finds it where a team shares the store (private).",
+    vocabulary.choices(vocabulary.Visibility),
+    is_rare=True,
 )
-_SESSION = text("session", "Your session id: each has one active experience.")
+_SESSION = text("session", "Your session id: each has one active experience.", is_rare=True)
 _EXPERIENCE_LISTING = (
-    text("outcome", "list: only these.", (vocabulary.ACTIVE, *vocabulary.choices(vocabulary.OutcomeStatus))),
-    text("tier", "list: only of this confidence.", vocabulary.choices(vocabulary.ConfidenceTier)),
-    Parameter("since", Shape.MOMENT, "list: only newer ones."),
+    text(
+        "outcome", "list: only these.", (vocabulary.ACTIVE, *vocabulary.choices(vocabulary.OutcomeStatus)), is_rare=True
+    ),
+    text("tier", "list: only of this confidence.", vocabulary.choices(vocabulary.ConfidenceTier), is_rare=True),
+    Parameter("since", Shape.MOMENT, "list: only newer ones.", is_rare=True),
     Parameter("limit", Shape.COUNT, "list: most rows.", least=1, flags=("-n", "--limit")),
 )
 
@@ -372,8 +378,9 @@ REMEMBER = Operation(
         _ORIGIN,
         Parameter("confirm", Shape.SWITCH, "forget by question or origin: forget them, not only list them.",
                   default=False, flags=("--yes",)),
-        Parameter("for_good", Shape.SWITCH, "forget: remove at once, also what is in the trash.", default=False),
-        Parameter("forgotten", Shape.SWITCH, "list: only what can be restored.", default=False),
+        Parameter("for_good", Shape.SWITCH, "forget: remove at once, also what is in the trash.", default=False,
+                  is_rare=True),
+        Parameter("forgotten", Shape.SWITCH, "list: only what can be restored.", default=False, is_rare=True),
         _PROVENANCE,
         _FILES,
         *_MEMORY_LISTING,
@@ -401,10 +408,11 @@ EXPERIENCE = Operation(
         text("note", "note: what you saw on the way."),
         text("status", "resolve: how it ended.", vocabulary.choices(vocabulary.OutcomeStatus)),
         text("result", "resolve: what happened."),
-        text("surprise", "resolve, needed if falsified: what was not expected."),
+        # The description below names these three, so that the list need not do it again.
+        text("surprise", "resolve, needed if falsified: what was not expected.", is_rare=True),
         text("root_cause", "resolve, needed if falsified: why it was wrong.",
-             vocabulary.choices(vocabulary.RootCauseCategory)),
-        text("root_cause_description", "resolve, needed if falsified: the same in a sentence."),
+             vocabulary.choices(vocabulary.RootCauseCategory), is_rare=True),
+        text("root_cause_description", "resolve, needed if falsified: the same in a sentence.", is_rare=True),
         text("lesson", "resolve: what worked."), text("takeaway", "resolve: what to do next time."),
         text("id", "correct, show: its id; show takes the active one by default."), _VISIBILITY, _FILES,
         *_EXPERIENCE_LISTING, _SESSION,
@@ -421,7 +429,7 @@ EXPERIENCES = Operation(
     (_DOMAIN, _STRATEGY, *_EXPERIENCE_LISTING, _SESSION), _experiences, records.EXPERIENCES.schema,
 )  # fmt: skip
 
-_AXIS = text("axis", "Only one axis of experiences.", vocabulary.choices(vocabulary.Axis))
+_AXIS = text("axis", "Only one axis of experiences.", vocabulary.choices(vocabulary.Axis), is_rare=True)
 
 VALUES = Operation(
     "values", "List values", "List what experiences teach together, newest first.", (_AXIS,), _values,
