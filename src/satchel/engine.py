@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from satchel.guidance.service import GuidanceService
     from satchel.guidance.situation import Situation
     from satchel.index.build import Status
-    from satchel.index.run import IndexReport, Progress, ScipReport, VectorReport
+    from satchel.index.run import IndexReport, Progress, VectorReport
     from satchel.index.team import TeamStore
     from satchel.memory.journal import Journal
     from satchel.memory.memories import Conversations, Memories
@@ -214,12 +214,6 @@ class Satchel:
     ) -> IndexReport:
         """Bring the index up to date. Raises LockedError when another process keeps building for `wait_seconds`."""
         return self.opened.index(progress=progress, should_stop=should_stop, wait_seconds=wait_seconds)
-
-    def import_scip(self, path: Path) -> ScipReport:
-        """Take exact references from an index of SCIP. Raises UsageError, and changes nothing, for a bad file."""
-        from satchel.index.scip import import_scip
-
-        return import_scip(self.store, path, self.opened.places.root)
 
     def refresh(
         self,

@@ -13,7 +13,6 @@ import pytest
 
 from satchel.testing import TinyRepository
 from tests.architecture.tree import ROOT
-from tests.index.test_scip import field, occurrence
 from tests.postgres import own_home
 
 APART = unicodedata.normalize("NFD", "docs/Größe.md")
@@ -92,27 +91,22 @@ def test_a_name_with_its_accents_apart_is_one_file_that_both_spellings_find(
         assert titles == [COMPOSED if platform == "darwin" else APART]
 
 
-def test_a_root_in_another_case_is_the_same_root_for_commands_hooks_and_an_index_of_scip(
+def test_a_root_in_another_case_is_the_same_root_for_commands_and_hooks(
     repository: TinyRepository,
 ) -> None:
     root = repository.root.parent / "SHOP"
-    symbol = "py shop 1 wait/backoff()."
-    document = field(1, "src/wait/app.py") + occurrence(symbol, 0, 4, 11, roles=1) + occurrence(symbol, 2, 4, 10)
-    (repository.root.parent / "a.scip").write_bytes(field(1, field(3, root.as_uri())) + field(2, document))
     there = ["--root", str(root)]
-    _, shown, history, scip, roots, hook = answers(
+    _, shown, history, roots, hook = answers(
         repository,
         "darwin",
         ["index"],
         ["context", QUESTION.format("app.py"), "--json", *there],
         ["history", str(root / "SRC/wait/app.py"), "--json"],
-        ["index", "--scip", str(repository.root.parent / "a.scip"), "--json", *there],
         ["status", "--json", *there],
         ["hook", "prompt"],
         prompt=f"how does backoff wait longer after each attempt? @{root}/Src/wait/app.py",
     )
     assert json.loads(shown)["items"][0]["title"] == "src/wait/app.py"
     assert len(json.loads(history)["changes"]) == 1
-    assert json.loads(scip)["scip"]["files"] == 1
     assert json.loads(roots)["root"] == str(repository.root)
     assert "src/wait/app.py" not in hook, "attached: the host shows it"

@@ -126,14 +126,6 @@ EXPORT_STATE = "export"
 """`meta` key: the stamp of the indexed export of notes, and the versions that read it."""
 
 
-class ScipReport(NamedTuple):
-    """What was taken from an index of SCIP: files, references in them, and references that fit no text of today."""
-
-    files: int
-    references: int
-    stale: int
-
-
 class ReadingOptions(NamedTuple):
     """The options of a worker. `key` keys the content hashes. In a `vault` Markdown files are notes."""
 

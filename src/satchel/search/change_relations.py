@@ -107,7 +107,6 @@ class Impact(NamedTuple):
                 "path": f"{prefix}{target.path}",
                 "line": target.line,
                 "calls": len(callers.sites),
-                "exact": sum(site.exact for site in callers.sites),
                 "files": _listed([*callers.sites, *self.uses.get(target, ())], prefix),
                 "unread_files": max(callers.unread, textual.unread if textual else 0),
                 "unresolved": [
@@ -134,7 +133,7 @@ def _listed_heads(target: CodeDefinition, found: Heads, told: str, prefix: str) 
     ]  # fmt: skip
     unresolved = [{"path": f"{prefix}{path}", "lines": lines} for path, lines in found.unresolved.items()]
     place = {"name": target.qualified, "path": f"{prefix}{target.path}", "line": target.line}
-    counts = {"told": told, "definitions": len(found.heads), "at_least": found.is_cut, "calls": 0, "exact": 0}
+    counts = {"told": told, "definitions": len(found.heads), "at_least": found.is_cut, "calls": 0}
     return {**place, **counts, "files": rows, "unread_files": 0, "unresolved": unresolved}
 
 

@@ -104,8 +104,7 @@ class CallSite(NamedTuple):
 
     `certainty` is 0 to 1. `secondary` marks tests, docs and examples. `through` is the overridden definition that the
     call names, empty where it names the definition itself. `how` is `CALL`, `USE` or `IMPORT`.
-    `statement` are the first and the last line of the short statement around it. `exact` marks what a language server
-    told (`Code.exact`).
+    `statement` are the first and the last line of the short statement around it.
     """
 
     path: str
@@ -117,7 +116,6 @@ class CallSite(NamedTuple):
     through: str = ""
     how: str = CALL
     statement: tuple[int, int] = (0, 0)
-    exact: bool = False
 
 
 class Callers(NamedTuple):
@@ -340,9 +338,8 @@ class Relations:
 
     def _site(self, row: int, node: Node, certainty: float, through: str = "", how: str = CALL) -> CallSite:
         name, document, line = self.code.part(row).name, self.code.document_of(row), node.start_point[0] + 1
-        secondary, file = document.secondary or is_inline_test(document.key, name), self.code.file(document.key)
-        exact = file is not None and bool(self.code.exact(file, node))
-        return CallSite(document.key, line, row, name, secondary, certainty, through, how, statement_of(node), exact)
+        secondary = document.secondary or is_inline_test(document.key, name)
+        return CallSite(document.key, line, row, name, secondary, certainty, through, how, statement_of(node))
 
     @staticmethod
     def _means(entities: Iterable[Entity], target: CodeDefinition) -> bool:
@@ -425,8 +422,8 @@ class Relations:
 
     def bases(self, one: CodeDefinition) -> list[CodeDefinition]:
         """Return the classes that a class names as its bases, and the traits that are implemented for a type."""
-        named = [base for base in self.names.bases(one) if isinstance(base, CodeDefinition)]
-        return list(dict.fromkeys([*named, *self.code.implemented(one)]))
+        named = (base for base in self.names.bases(one) if isinstance(base, CodeDefinition))
+        return list(dict.fromkeys(named))
 
     def heirs(self, one: CodeDefinition) -> list[CodeDefinition]:
         """Return the classes that inherit from a class, directly or not; of a method the methods that override it."""
@@ -435,8 +432,7 @@ class Relations:
         is_class = part is not None and part.role == Role.CLASS and part.name == one.qualified
         if owner is None or owner.key == one.key or is_class:  # `class Base` in `module Shop` has an owner
             return self._heirs(one)
-        overriding = [self._method(heir, one.name) for heir in self._heirs(owner)]
-        overriding += self.code.implemented(one, by=True)
+        overriding = (self._method(heir, one.name) for heir in self._heirs(owner))
         return list(dict.fromkeys(method for method in overriding if method is not None))
 
     def told_heirs(self, target: CodeDefinition) -> Heads:
@@ -468,7 +464,7 @@ class Relations:
             names = {current.name} | self._aliases(current)
             rows = [row for row, _, _ in self.code.store.edges_to(sorted(names), [EdgeType.INHERITS])]
             self.code.load(rows)
-            for heir in [*map(self._class_of, rows), *self.code.implemented(current, by=True)]:
+            for heir in map(self._class_of, rows):
                 is_new = heir is not None and heir.key not in heirs and heir.key != owner.key
                 if heir is not None and is_new and self._means(self.bases(heir), current):
                     heirs[heir.key] = heir
@@ -494,7 +490,7 @@ class Relations:
         if owner is None or target.name in BUILDERS or owner.key == target.key:
             return []
         methods = [self._method(base, target.name) for base in self._all_bases(owner)]
-        methods += [*implemented(self.names, owner, target.name), *self.code.implemented(target)]
+        methods += implemented(self.names, owner, target.name)
         return list({method.key: method for method in methods if method is not None}.values())
 
     def _all_bases(self, owner: CodeDefinition) -> Iterator[CodeDefinition]:

@@ -36,9 +36,6 @@ FIRST_COMMIT = "first_commit"
 VECTORS_COMPLETE = "vectors"
 """`meta` key: the fingerprint of the last complete set of vectors."""
 
-EXACT = "exact:"
-"""Start of the `meta` keys of an index for the exact references of a file, followed by its path."""
-
 SET_ASIDE = "set_aside"
 """`meta` key for the file name of the damaged store that this one replaces."""
 

@@ -173,18 +173,12 @@ def _counts(target: Listed, name: str) -> str:
         return f"{'Uses' if target.get('named') else 'Calls'} of {name} that could not be resolved{end}:"
     if calls:
         counts = f"Call sites of {name}: {calls} in {counted(calling, 'file')}"
-        counts += _exact(target)
         counts += f" and {counted(uses, 'other use')}" if uses else ""
     elif uses:
         counts = f"Uses of {name}: {uses} in {counted(len(files), 'file')}"
     else:
         counts = f"Call sites of {name}: none resolved"
     return counts + end
-
-
-def _exact(target: Listed) -> str:
-    """`, 12 of them exact`, empty where no language server told one."""
-    return f", {target['exact']} of them exact" if target.get("exact") else ""
 
 
 def _unresolved(target: Listed, most: int) -> str:

@@ -19,7 +19,7 @@ from satchel.operations.json import COUNT, COUNTS, FAILURES, NUMBER, SWITCH, TEX
 
 if TYPE_CHECKING:
     from satchel.config import Folders, LoadedSettings
-    from satchel.index.run import IndexReport, ScipReport, VectorReport
+    from satchel.index.run import IndexReport, VectorReport
     from satchel.system.locations import Registry, Workspace
 
 
@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 @click.argument("path", default=".")
 @click.option("--vectors/--no-vectors", default=True, help="Compute vectors too (the default), or none in this run.")
 @click.option("--publish", is_flag=True, help="Index the checked-out commit for your team, into its store.")
-@click.option("--scip", type=click.Path(path_type=Path), help="Read exact references from a SCIP index.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-def index_command(
-    invocation: Invocation, path: str, *, vectors: bool, publish: bool, scip: Path | None, quiet: bool
-) -> int:
+def index_command(invocation: Invocation, path: str, *, vectors: bool, publish: bool, quiet: bool) -> int:
     """Bring the index of a folder up to date.
 
     PATH is any place in the folder to index; its root is the git work tree around it. Only what changed is read.
@@ -42,16 +39,14 @@ def index_command(
         commit = satchel.team.begin_publishing(interrupt.requested) if publish else ""
         with Watch(quiet=quiet) as progress:
             done = satchel.index(progress=progress, should_stop=interrupt.requested)
-            exact = satchel.import_scip(scip) if scip is not None and not interrupt.requested() else None
             filled = None
             if vectors and not interrupt.requested():
                 filled = satchel.embed(progress=progress, should_stop=interrupt.requested)
         if invocation.as_json:
-            told = {"scip": exact._asdict()} if exact is not None else {}
-            streams.write_json({**REPORT.data(done), "vectors": vector_data(filled), **told})
+            streams.write_json({**REPORT.data(done), "vectors": vector_data(filled)})
         elif not quiet:
             published = f"; published {commit[:12]}" if commit else ""
-            streams.say(summary(done) + scip_summary(exact) + vector_summary(filled) + published)
+            streams.say(summary(done) + vector_summary(filled) + published)
         failures = [*done.notes, filled.failure if filled is not None else None]
         for failure in filter(None, () if quiet else failures):
             streams.failure(failure, color=invocation.color)
@@ -82,14 +77,6 @@ def vector_summary(filled: VectorReport | None) -> str:
     if filled is None or (not filled.made and filled.counts.is_complete):
         return ""
     return f"; vectors {filled.counts.done:,} of {filled.counts.total:,}"
-
-
-def scip_summary(exact: ScipReport | None) -> str:
-    """`; exact references: 1,200 in 40 files, 3 out of date`, empty where no SCIP index was read."""
-    if exact is None:
-        return ""
-    stale = f", {exact.stale:,} out of date" if exact.stale else ""
-    return f"; exact references: {exact.references:,} in {exact.files:,} file{'' if exact.files == 1 else 's'}{stale}"
 
 
 def summary(report: IndexReport) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from bisect import bisect_right
@@ -11,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import cached_property
 from string import ascii_letters, digits
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import lazy_numpy as np
 from satchel.search.resolve.syntax import FUNCTIONS, IMPORTS, Binding, above, binding_of, field_of
@@ -19,7 +18,7 @@ from satchel.sources.code.imports import read_imports
 from satchel.sources.code.languages import GRAMMARS, RULES, Mark, grammar
 from satchel.sources.code.parse import syntax_tree
 from satchel.sources.code.syntax import SyntaxFindings
-from satchel.store.protocol import EXACT, Store
+from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.system.kept import Cache
 from satchel.text import terms_of
@@ -92,10 +91,6 @@ Entity = CodeDefinition | Module | Outside
 Entities = tuple[Entity, ...]
 """All possible meanings of a name; empty where syntax cannot tell."""
 
-_Imported = dict[str, list[Any]]
-"""What an imported index says of a file, as `satchel.index.scip` writes it; empty for one that has changed since."""
-
-
 _trees: Cache[tuple[str, bytes], Tree] = Cache(lambda tree: 46 * tree.root_node.end_byte)
 """The trees of languages and texts, each 22 times as large as its text; the allocator keeps as much again."""
 
@@ -108,7 +103,6 @@ class SourceFile:
         self.source, self.rules = text.encode("utf-8", "replace"), RULES.get(self.language, frozenset())
         self._occurrences: dict[str, list[Node]] = {}
         self.bindings: dict[str, list[tuple[int, Binding]]] = {}
-        self.exact: dict[tuple[int, int], tuple[str, int]] | None = None
 
     @cached_property
     def root(self) -> Node | None:
@@ -250,7 +244,6 @@ class Code:
         self._room = 300_000  # bytes of text whose trees are kept; a tree takes twenty times as much memory
         self._parts: dict[int, StoredChunk] = {}
         self._documents: dict[int, Document] = {}
-        self._read: dict[str, _Imported] = {}
         self._gone: dict[str, list[CodeDefinition]] = defaultdict(list)
         self._gone_paths: dict[str, str] = {}
 
@@ -350,38 +343,6 @@ class Code:
         texts = self.store.texts([number for number, _ in rows])
         matches = [(path, pattern.search(texts.get(number, ""))) for number, path in rows]
         return {path.rpartition("/")[0]: match[1] for path, match in matches if match is not None}
-
-    def exact(self, file: SourceFile, node: Node) -> Entities:
-        """Return what an imported index of a language server says that a name means; empty where it says nothing.
-
-        It counts for a file that has not changed since.
-        """
-        if file.exact is None:
-            known = self._imported(file.path)
-            file.exact = {(line, column): known["targets"][to] for line, column, to in known.get("places", ())}
-        path, line = file.exact.get((node.start_point[0] + 1, node.start_point[1]), ("", -1))
-        if line == 0:
-            return (OUTSIDE,)
-        return tuple(self._defined_at(path, line, file.text(node))) if path else ()
-
-    def _imported(self, path: str) -> _Imported:
-        if path not in self._read:
-            known, file = json.loads(self.store.meta(f"{EXACT}{path}") or "{}"), self.file(path)
-            is_current = file is not None and known.get("hash") == file.document.content_hash
-            self._read[path] = known if is_current else {}
-        return self._read[path]
-
-    def implemented(self, one: CodeDefinition, *, by: bool = False) -> list[CodeDefinition]:
-        """Return what a definition implements, or is implemented by, as an imported index says.
-
-        It counts while both files are as they were.
-        """
-        pairs = self._imported(one.path).get("implements", ())
-        places = [pair[not by] for pair in pairs if pair[by] == [one.path, one.line, one.name]]
-        return [other for place in places if self._imported(place[0]) for other in self._defined_at(*place)]
-
-    def _defined_at(self, path: str, line: int, name: str) -> list[CodeDefinition]:
-        return [one for one in self.defined(name) if (one.path, one.line) == (path, line)]
 
     # The tree of a definition
 

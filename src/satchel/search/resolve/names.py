@@ -319,7 +319,7 @@ class Names(Imports):
 
     def meaning(self, file: SourceFile, node: Node) -> Entities:
         """Return what a name means where it is used, called or inherited from."""
-        return self.code.exact(file, node) or self.once("meaning", file, node, self._meaning)
+        return self.once("meaning", file, node, self._meaning)
 
     def _meaning(self, file: SourceFile, node: Node) -> Entities:
         owner, name = owner_of(node), file.text(node)
