@@ -56,6 +56,5 @@ else
     python benchmarks/budgets.py "$SATCHEL_BENCH_TREE" --out "$work/budgets.json"
 fi
 
-python benchmarks/speed_history.py
 # shellcheck disable=SC2086 - a list of numbers
 python benchmarks/scaling.py --sizes ${SATCHEL_BENCH_SIZES:-1000 10000} --out "$work/scaling.json"

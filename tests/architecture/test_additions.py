@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from satchel.testing import TinyRepository
 from tests.architecture.tree import PACKAGE, ROOT
@@ -154,6 +157,20 @@ with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}
 """
 
 
+LANGUAGE_FILES = ("sources/code/languages.txt", "sources/code/queries/")
+
+STEPS: Mapping[str, Iterable[str]] = {
+    "a kind of records": DECLARED,
+    "a kind of files": (*FILES_DECLARED, "sources/code/languages.txt"),
+    "an option of a question": ("answer/request.py", "operations/ask.py"),
+    "a client of": ("clients/targets.py", "cli/commands/connect.py"),
+    "a lens of": ("graph/request.py",),
+    "a format of": ("types.py", "answer/packing.py", "answer/render/"),
+    "a language |": LANGUAGE_FILES,
+}
+"""The beginning of a row of docs/architecture.md -> the files that are changed here for it."""
+
+
 def run(program: str, folder: Path, files: Mapping[str, str]) -> None:
     """Run a program with the package in `folder` on a repository of these files."""
     repository = TinyRepository(folder / "shop")
@@ -221,6 +238,21 @@ def test_an_addition_needs_no_certain_layout_of_the_source() -> None:
     exec(source, values)
     assert values["Row"].c == 3
     assert (values["ROWS"], values["NAMES"]) == ({"ä": (1, 2), "d": (3,)}, ("a", "b", "e"))
+
+
+@pytest.mark.parametrize("start", STEPS)
+def test_the_page_names_every_file_that_an_addition_needs_and_nothing_that_is_gone(start: str) -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    (row,) = [line for line in page.splitlines() if line.startswith(f"| {start}")]
+    assert [file for file in STEPS[start] if f"`{file}`" not in row] == []
+    for names, file in re.findall(r"((?:`[A-Z_]{4,}`(?:, | and )?)+)[^`.;]*`([\w/]+\.py)`", row):
+        source = (ROOT / "src" / PACKAGE / file).read_text(encoding="utf-8")
+        assert [name for name in re.findall(r"\w+", names) if not re.search(rf"^{name}\b", source, re.M)] == []
+
+
+def test_what_is_added_here_is_what_the_page_says() -> None:
+    tried = {*DECLARED, *FILES_DECLARED, *OTHERS, *LANGUAGE_FILES}
+    assert tried <= {file for files in STEPS.values() for file in files}
 
 
 def test_a_new_kind_is_stored_searched_packed_explained_and_expanded(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ _REASONS = {
         guidance.NEAR_WORD guidance.OWN_WORDS guidance.PRIORITIES[base] guidance.SAID_LIKE_FROM
         guidance.TABLE_LIKE_FROM guidance.TOPIC_WORDS guidance.VAGUE_WORD
     """,
-    "about the answers of a model that the user configured": "answer.RERANK_FACTOR",
     "about what is told unasked, which tests/search/test_lessons.py and benchmarks/score.py (memory) measure": """
         answer.LESSON_IMPORTANCE answer.LESSON_RULE answer.LESSON_SHARE answer.LESSON_TELLING answer.LESSON_TOKENS
         search.LESSON_FILE search.LESSON_MEANING search.LESSON_SHARE search.LESSON_WORK search.LESSON_WORK_RARITY

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from satchel.answer.items import CountLines
     from satchel.answer.request import AssembleRequest
     from satchel.answer.source_lines import FileLines
-    from satchel.answer.user_models import UserModels
     from satchel.embed import Embedder
     from satchel.receipts.session import Account
     from satchel.store.segments import Lexicon
@@ -104,7 +103,6 @@ class Workbench(NamedTuple):
     prefix: str = ""
     others: tuple[Workbench, ...] = ()
     notes: tuple[Failure, ...] = ()
-    models: UserModels | None = None
     left_out: Callable[[Sequence[str]], LeftOut] | None = None
 
     @property
@@ -347,9 +345,6 @@ def search_plan(
     meaning = bench.meaning(question)
     search = _section_search(request, bench, query, meaning, impact)
     rows, failures = _gathered(request, plan.sections, query, search, bench, files)
-    if impact is None:
-        rows, unranked = _reranked(query, rows, bench)
-        failures += unranked
     embedder_failures = [meaning.failure] if meaning is not None and meaning.failure is not None else []
     return Findings(query, plan, impact, round_robin(rows) if plan.unique else rows, failures, embedder_failures)
 
@@ -433,21 +428,6 @@ def own_names(lines: FileLines) -> frozenset[str]:
     texts = ("\n".join(one.lines) for one in read if not isinstance(one, Unreadable))
     named = frozenset(match["name"].lower() for text in texts if (match := _PACKAGE_NAME.search(text)))
     return named or frozenset({lines.root_name.lower()})
-
-
-def _reranked(query: Query, rows: list[Gathered], bench: Workbench) -> tuple[list[Gathered], list[Failure]]:
-    """Return the sections with code in the order of the user's reranker, if there is one, and what went wrong."""
-    models = bench.models
-    if models is None or query.trace.frames:
-        return rows, []
-    changed, failures = [], list[Failure]()
-    for row in rows:
-        if row.section.kind is Kind.CODE and row.section.is_searched:
-            result, unranked = models.reranked(query.text, row.result, bench.store_of(Kind.CODE))
-            row = row._replace(result=result)
-            failures += unranked
-        changed.append(row)
-    return changed, failures
 
 
 def _section_search(

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,7 +27,7 @@ from satchel.answer.request import (
 )
 from satchel.answer.search import Workbench, admitted, kind_search, search, with_guesses
 from satchel.errors import UsageError
-from satchel.open_root import OpenRoot, State, attempts, bench_of
+from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.service import ReceiptService, handles_of, with_account
 from satchel.safety import sanitize
 from satchel.search.chunks import in_workspace
@@ -43,7 +43,6 @@ from satchel.vocabulary import Moment, checked_text, workspace_names
 if TYPE_CHECKING:
     from satchel.answer.pattern import Matches
     from satchel.answer.situation import MakeGuides
-    from satchel.answer.user_models import UserModels
     from satchel.receipts.session import Account
     from satchel.sources.change import Change
     from satchel.store.protocol import Store
@@ -246,12 +245,9 @@ class AnswerService:
         What the lessons do not need of their share is for the context. Nothing is recorded.
         """
         account = self._receipts.account_of(request)
-        notes: Sequence[Failure] = ()
-        if self._root.settings.names_endpoint:
-            request, notes = self._models.with_names(request)
         for attempt in attempts(self._root, request.workspaces):
             with attempt as states:
-                bench = self._bench(states, notes, account)
+                bench = bench_of(states, (), account)
                 searched = search(request, bench)
                 noted = bench._replace(notes=(*bench.notes, *searched.failures))
                 asked, meta = (
@@ -269,26 +265,12 @@ class AnswerService:
         account = self._receipts.account_of(request)
         return self._receipts.keep(context, account, request.session, handles_of(context), request.workspaces)
 
-    @cached_property
-    def _models(self) -> UserModels:
-        from satchel.answer.user_models import UserModels  # here, because few have a model for their questions
-
-        root = self._root
-        return UserModels(root.settings, root.environ, root.places.state, root.key)
-
     def _assembled(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
-        """Return the answer, with a mark of the settings that shaped it; with guessed names where a model guesses."""
-        if self._root.settings.names_endpoint:
-            request, unguessed = self._models.with_names(request)
-            notes = (*notes, *unguessed)
+        """Return the answer, with a mark of the settings that shaped it."""
         for attempt in attempts(self._root, request.workspaces):
             with attempt as states:
-                context = assemble(request, self._bench(states, notes, account), self._guides)
+                context = assemble(request, bench_of(states, notes, account), self._guides)
         return self._marked(context)
-
-    def _bench(self, states: Sequence[State], notes: Sequence[Failure], account: Account | None) -> Workbench:
-        bench = bench_of(states, notes, account)
-        return bench._replace(models=self._models) if self._root.settings.rerank_endpoint else bench
 
     def _marked(self, context: Context) -> Context:
         return replace(context, meta={**context.meta, "settings": settings_mark(self._root.settings)})

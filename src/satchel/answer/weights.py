@@ -20,11 +20,6 @@ from typing import Annotated
 from satchel.fitted import Between
 from satchel.types import Kind
 
-# Hits that a model orders anew (user_models.py)
-
-RERANK_FACTOR: Annotated[float, Between(0.25, 16)] = 2.0
-"""Weight of the place that the model gives to a hit; that of the search has 1."""
-
 # Which kinds and items answer (search.py)
 
 KIND_FLOOR: Annotated[float, Between(0, 1)] = 0.45

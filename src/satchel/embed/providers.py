@@ -6,7 +6,6 @@ environment variable that the settings name. Nothing is sent unless the user con
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -330,30 +329,6 @@ class _Model:
         except httpx.HTTPError as error:
             self._paused_until = time.monotonic() + PAUSE_SECONDS
             raise JudgeError(f"{options.url} cannot be reached: {str(error) or type(error).__name__}") from error
-
-
-class RerankModel(_Model):
-    """Asks a reranker: in the form that Jina, Cohere, vLLM and llama.cpp share, or in that of TEI."""
-
-    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Return how well each text answers the question, on any scale; higher is better. Raises JudgeError."""
-        url, listed = self.options.url, list(texts)
-        body = {"model": self.options.model, "query": question, "documents": listed, "top_n": len(listed)}
-        response = self._send("rerank", body)
-        if response.status_code in _TOO_LONG and "texts" in response.text[:2_000]:
-            response = self._send("rerank", {"query": question, "texts": listed, "truncate": True})
-        if response.status_code != 200:
-            raise JudgeError(f"{url} answered {response.status_code}: {response.text[:200].strip()}")
-        try:
-            answer = response.json()
-            rows = answer if isinstance(answer, list) else answer["results"]
-            values = {int(row["index"]): float(row.get("relevance_score", row.get("score"))) for row in rows}
-            found = [values[number] for number in range(len(listed))]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise JudgeError(f"{url} gave an answer that cannot be parsed: {error!r}") from error
-        if not all(map(math.isfinite, found)):
-            raise JudgeError(f"{self.options.model} gave a score with NaN or infinity")
-        return found
 
 
 class ChatModel(_Model):

@@ -205,7 +205,7 @@ def evaluate(
     progress.phase("asking about fixes", len(mined.fixes))
     with (
         tempfile.TemporaryDirectory(prefix="satchel-eval-") as place,
-        closing(_Past(satchel.places.root, settings, Path(place), satchel.opened.environ)) as past,
+        closing(_Past(satchel.places.root, settings, Path(place))) as past,
     ):
         for fix in reversed(mined.fixes):
             if should_stop():
@@ -231,15 +231,13 @@ def evaluate(
 class _Past:
     """The root at earlier commits, with an index of its own in a folder that is deleted afterwards."""
 
-    def __init__(self, root: Path, settings: Settings, place: Path, environ: Mapping[str, str]) -> None:
+    def __init__(self, root: Path, settings: Settings, place: Path) -> None:
         repository, self._now = find_repository(root), root
         work_tree = repository.work_tree if repository is not None else self._now
         self._inside = self._now.relative_to(work_tree)
         self._root = place / "tree" / self._inside
         self._baselines = Baselines()
-        key = settings.rerank_key_variable
         self._environment = {"SATCHEL_HOME": str(place / "home"), "HOME": str(place / "home")}
-        self._environment |= {key: environ[key]} if key in environ else {}
         self._settings = _settings(settings)
         most_bytes = settings.index_max_file_bytes
         self._snapshot = Snapshot(place / "tree", repository, most_bytes=most_bytes) if repository is not None else None

@@ -268,8 +268,7 @@ def eval_command(
     """Measure satchel on the fixes of this repository's own history.
 
     The message of each small fix is asked at the state before it, and the lines that it changed are the right answer.
-    Work tree, index and memories are not touched, and nothing leaves this machine, unless `rerank.endpoint` is set:
-    then every fix is asked without this model, too, and the two are compared. Answers are kept, so a second run
+    Work tree, index and memories are not touched, and nothing leaves this machine. Answers are kept, so a second run
     asks only about what is new; Ctrl-C keeps what is done. Exits with status 1 if the history has no usable fix.
     """
     from satchel.evaluation.fixes import own_questions
@@ -278,14 +277,11 @@ def eval_command(
     own, changed = own_questions(questions) if questions is not None else [], dict(map(_assigned, against))
     other = None
     moment = parse_moment(since, "since") if since is not None else 0.0
-    with Interrupt() as interrupt, opened(invocation) as satchel:
-        if satchel.settings.rerank_endpoint and not changed:
-            against, changed = ["rerank.endpoint="], {"rerank.endpoint": ""}
-        with Watch() as progress:
-            options: Any = {"limit": limit, "max_tokens": max_tokens, "since": moment, "fresh": fresh, "questions": own}
-            options |= {"progress": progress, "should_stop": interrupt.requested}
-            outcome = evaluate(satchel, **options)
-            other = evaluate(satchel, changed=changed, **options) if changed else None
+    with Interrupt() as interrupt, opened(invocation) as satchel, Watch() as progress:
+        options: Any = {"limit": limit, "max_tokens": max_tokens, "since": moment, "fresh": fresh, "questions": own}
+        options |= {"progress": progress, "should_stop": interrupt.requested}
+        outcome = evaluate(satchel, **options)
+        other = evaluate(satchel, changed=changed, **options) if changed else None
     if invocation.as_json:
         streams.write_json(report_data(outcome) | ({"against": report_data(other)} if other is not None else {}))
     elif outcome.answers:

@@ -73,7 +73,6 @@ const MEANINGS = {
   "traced file": "a stack trace or a named line leads to this file",
   "history": "commits about this changed it",
   "calls": "tied by calls to what matches",
-  "reranked": "the model of rerank.endpoint judged it",
   "words": "its words match",
   "vectors": "it means something like the question",
   "likeness": "it means something like the question",
