@@ -35,7 +35,7 @@ OTHER = "other"
 
 STAGES: Mapping[str, tuple[str, ...]] = {
     "plan": (
-        "satchel.answer.service:AnswerService.request",
+        "satchel.services.answer:AnswerService.request",
         "satchel.answer.search:analyse",
         "satchel.answer.search:impact_of_question",
         "satchel.answer.search:plan_of",
@@ -59,8 +59,8 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     "receipts": (
         "satchel.answer.pipeline:context_of",
         "satchel.answer.pipeline:counted_items",
-        "satchel.answer.service:handles_of",
-        "satchel.receipts.service:ReceiptService.keep",
+        "satchel.services.answer:handles_of",
+        "satchel.services.receipts:ReceiptService.keep",
     ),
 }
 """Stage -> the functions that it consists of, each as `module:name` where it is called."""

@@ -28,11 +28,11 @@ from satchel.types import MEMORY_KINDS, UNFINISHED, Failure, Kind, LeftOut, Shou
 
 if TYPE_CHECKING:
     from satchel.answer.search import Workbench
+    from satchel.answer.session import Account
     from satchel.answer.source_lines import FileLines
     from satchel.embed import Embedder
     from satchel.index.build import Status, TreeState
     from satchel.index.run import BuildOptions, IndexReport, Progress
-    from satchel.receipts.session import Account
     from satchel.sources.commits import LineCounts
     from satchel.store.writer import Writer
     from satchel.system.threads import Threads
