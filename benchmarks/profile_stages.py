@@ -122,7 +122,7 @@ def asked(opened: Satchel, every: Sequence[str], types: Sequence[str], rounds: i
             if timers is not None:
                 timers.clear()
             started = time.process_time_ns()
-            opened.assemble(question, types=types, max_tokens=MAX_TOKENS, refresh=False)
+            opened.assemble(question, types=types, purpose="find", max_tokens=MAX_TOKENS, refresh=False)
             total = time.process_time_ns() - started
             stages = dict(timers.nanoseconds) if timers is not None else {}
             calls = dict(timers.calls) if timers is not None else {}
@@ -150,7 +150,7 @@ def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 def first_time(opened: Satchel, every: Sequence[str], types: Sequence[str]) -> dict[str, float]:
     """Milliseconds of each question when it is asked for the first time, in a process that has answered another."""
-    opened.assemble("warm up the process", types=types, max_tokens=MAX_TOKENS, refresh=False)
+    opened.assemble("warm up the process", types=types, purpose="find", max_tokens=MAX_TOKENS, refresh=False)
     return milliseconds([row[0] / 1e9 for row in asked(opened, every, types, 1, None)])
 
 
