@@ -5,7 +5,8 @@
 Each question is asked where its answer is, and in a place that does not answer it: there no item is needed. Code:
 issues of the localisation data and short questions (needed: a chunk with a changed or a deciding line). Documentation:
 hidden headings (`prose`), and encyclopedia passages as pages. Records: turns of conversations as exchanges and as
-memories, and the passages as notes. All but code and headings by words alone and with vectors (extra `embed`).
+memories, and the passages as notes. All with the static table as installed, with `--minilm` records and pages with
+MiniLM, too.
 
 The rows of each set are kept in DIR, so that a second start only fits. One formula is fitted to all sets with equal
 weight, leaving out one repository, conversation or eighth of the questions after the other. `before` is the relevance
@@ -32,12 +33,14 @@ import multihop
 import numpy as np
 import prose
 from localization.dataset import load_instances, load_scorer
+from options import positive
 from questions.dataset import Question
 from questions.dataset import load as load_questions
 from strength import area, foreign
 
 from satchel import Satchel
 from satchel.answer import weights as answer_weights
+from satchel.answer.search import with_guesses
 from satchel.memory.model import Memory
 from satchel.memory.records import document_of
 from satchel.search import rank_records, searcher, weights
@@ -52,7 +55,8 @@ SHOWN, LISTED = 60, 10
 FORMER_FLOORS = 0.1, 0.6
 """Least `before`, and its least share of the best, that records and prose had."""
 
-PROVIDERS = {"words": "off", "vectors": "minilm"}
+PROVIDERS = {"table": "static", "MiniLM": "minilm"}
+"""What the table is called in the names of sets, and MiniLM, which is asked only with `--minilm`."""
 
 Row = dict[str, Any]
 Rows = Iterator[Row]
@@ -70,9 +74,10 @@ def ask(satchel: Satchel, kind: Kind, question: str, needed: Needed | None, **ab
 
     meaning = Meaning(satchel.vectors.embedder, question) if satchel.vectors.embedder is not None else None
     store = satchel.opened.store_of(kind)
+    query = with_guesses(analyse(question), (), satchel.opened.bench(satchel.store, None, None, ""))
     for module in (searcher, rank_records):
         module.relevance_of = noted  # type: ignore[attr-defined]
-    result = searcher.search_kind(store, kind, analyse(question), likeness=scores(store, kind, meaning))
+    result = searcher.search_kind(store, kind, query, likeness=scores(store, kind, meaning, query))
     for hit in result.hits[:SHOWN]:
         strength, share, place = given[hit.relevance]
         yield about | {
@@ -92,8 +97,8 @@ def touching(lines: Mapping[str, Sequence[Sequence[int]]]) -> Needed:
     return needed
 
 
-def code(repos: Path, work: Path) -> Rows:
-    """Issues and short questions, each with a foreign one."""
+def code(repos: Path, work: Path, every: int) -> Rows:
+    """One of so many issues of each repository and all short questions, each with a foreign one."""
     scorer, instances = load_scorer(), load_instances()
     strangers = [row.question for row in load_questions() if row.id.startswith("foreign")]
     short = [row for row in load_questions() if not row.id.startswith("foreign") and row.kind != "absent"]
@@ -101,9 +106,8 @@ def code(repos: Path, work: Path) -> Rows:
         origin, tree, chance = scorer.git_directory(repos, repo), work / repo.replace("/", "+"), random.Random(repo)
         assert origin is not None, f"{repo} is not below {repos}"
         asked: dict[str, list[Any]] = defaultdict(list)
-        for row in instances:
-            if row["repo"] == repo:
-                asked[row["base_commit"]].append(row)
+        for row in [row for row in instances if row["repo"] == repo][::every]:
+            asked[row["base_commit"]].append(row)
         for question in short:
             if question.repo == repo:
                 asked[question.commit].append(question)
@@ -111,7 +115,7 @@ def code(repos: Path, work: Path) -> Rows:
         dated = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
         for commit in (line.split()[1] for line in sorted(filter(None, dated))):
             scorer.check_out(origin, tree, commit)
-            with Satchel.open(tree, root=tree, settings={"embed.provider": "off"}) as satchel:
+            with Satchel.open(tree, root=tree, settings={"embed.provider": "static"}) as satchel:
                 satchel.index()
                 for row in asked[commit]:
                     if isinstance(row, Question):
@@ -227,17 +231,18 @@ def opened(folder: Path, provider: str, root: Path | None = None) -> Satchel:
 
 def sets_of(options: argparse.Namespace) -> Iterator[tuple[str, Callable[[], Rows]]]:
     """The sets by name, each with what asks its questions."""
-    yield "code", partial(code, options.repos, options.work)
     collections = list(prose.collections(memory.data_folder(), options.work / "docs"))
     headings = [one for one in collections if one.name.startswith("headings")]
     strangers = [row["question"] for row in memory.load(memory.data_folder() / "memory_locomo_dev_questions.jsonl")]
     for one, other in zip(headings, headings[::-1], strict=True):
-        yield one.name, partial(pages, one, [row.text for row in other.questions], "off")
-    for mode, provider in PROVIDERS.items():
+        yield one.name, partial(pages, one, [row.text for row in other.questions], "static")
+    for mode, provider in list(PROVIDERS.items())[: 2 if options.minilm else 1]:
         yield f"pages, {mode}", partial(pages, collections[0], strangers[::4], provider)
         yield f"turns, {mode}", partial(conversations, Kind.CONVERSATION, provider)
         yield f"memories, {mode}", partial(conversations, Kind.MEMORY, provider)
         yield f"notes, {mode}", partial(passages, provider)
+        if provider == "static":
+            yield "code", partial(code, options.repos, options.work, options.every)
 
 
 class Set:
@@ -277,16 +282,19 @@ def fit(sets: Sequence[Set], without: str = "") -> Any:
 def figures(values: Any, one: Set) -> dict[str, Any]:
     """The area under the curve for own questions and with foreign ones, and the reliability.
 
-    `deciles` are mean values and shares of needed items, and `highest` those of the fifths of the last decile.
+    `log_loss` counts own and foreign questions equally. `deciles` are mean values and shares of needed items, and
+    `highest` those of the fifths of the last decile.
     """
 
     def means(parts: Sequence[Any]) -> list[list[float]]:
         return [[round(float(values[part].mean()), 4), round(float(one.needed[part].mean()), 4)] for part in parts]
 
+    likely = np.clip(values, 1e-6, 1 - 1e-6)
     deciles = np.array_split(np.argsort(values, kind="stable"), 10)
     return {
         "auc": area(list(zip(values[one.own], one.needed[one.own], strict=True))),
         "auc_with_foreign": area(list(zip(values, one.needed, strict=True))),
+        "log_loss": round(float(np.average(-np.log(np.where(one.needed, likely, 1 - likely)), weights=one.weight)), 5),
         "deciles": means(deciles),
         "highest": means(np.array_split(deciles[-1], 5)),
     }
@@ -330,7 +338,7 @@ def plot(result: Mapping[str, Any], target: Path) -> None:
     for axes, name in zip(panels, ("before", "left out"), strict=True):
         axes.plot([0, 1], [0, 1], color="grey", linewidth=0.8)
         for label, row in result["sets"].items():
-            style = "o--" if label.endswith("vectors") else "o-"
+            style = "o--" if label.endswith("MiniLM") else "o-"
             points = [*row[name]["deciles"][:-1], *row[name]["highest"]]
             axes.plot(*np.array(points).T, style, markersize=3, linewidth=1, label=label)
         title = {"before": "strength x share", "left out": "relevance, fitted without the group"}[name]
@@ -347,6 +355,8 @@ def main() -> None:
     parser.add_argument("--rows", type=Path, required=True, help="folder for the rows of each set")
     parser.add_argument("--repos", type=Path, required=True, help="folder with one git repository a project")
     parser.add_argument("--work", type=Path, required=True, help="folder for work trees; docs/flask and docs/pytest")
+    parser.add_argument("--every", type=positive, default=1, help="ask one of so many issues of each repository")
+    parser.add_argument("--minilm", action="store_true", help="ask records and pages with MiniLM, too (extra embed)")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     sets: dict[str, Set] = {}

@@ -10,7 +10,8 @@ asked, and after Ctrl-C the table is of what is done. The work tree is copied fi
     SATCHEL_EVAL         the measuring data, else ../shared/eval beside the repository
     SATCHEL_BENCH_REPOS  folder with the public repositories and their history, each OWNER+NAME
     SATCHEL_BENCH_WORK   work trees, indexes and answers, else a folder in TMPDIR
-    SATCHEL_BENCH_VECTORS  `static` to compare with the table of words, too, in a work folder of its own (default `off`)
+    SATCHEL_BENCH_VECTORS  `static` or `minilm` to compare with the table of words or MiniLM (extra `embed`), each in
+                           a work folder of its own (default `off`)
 
 What the machine has no data for is named as left out. The exit status is 1 when a question failed, 2 when there is
 nothing to ask, 130 after Ctrl-C.
@@ -62,6 +63,9 @@ def arguments() -> argparse.ArgumentParser:
         help=f"size of the sample of a repository; 0: everything (default {SAMPLE}: 15 minutes)",
     )
     parser.add_argument("--only", default="", help=f"parts, separated by commas, of: {', '.join(PARTS)}")
+    parser.add_argument(
+        "--repositories", default="", help="only questions about these, OWNER/NAME or a name of concepts"
+    )
     parser.add_argument("--by", choices=["repository"], help="also the figures of each repository or set")
     parser.add_argument("--jobs", type=positive, default=JOBS, help=f"processes that ask at once (default {JOBS})")
     parser.add_argument("--out", type=output, help="the figures as JSON")
@@ -113,6 +117,8 @@ def _scored(options: argparse.Namespace, machine: Machine, names: list[str], bas
     before, now = compared_versions
     prune(machine.work, {one.index for one in compared_versions})
     tasks, left_out = tasks_of(machine, names)
+    if wanted := set(filter(None, options.repositories.split(","))):
+        tasks = [task for task in tasks if wanted & {task.repo, task.concept}]
     left_out += [f"{name}: only asked by name (--only)" for name in PARTS if name in ON_REQUEST and name not in names]
     print(f"base {before.commit} ({base[1]}), now {now.commit}; indexes "
           f"{'are the same' if before.index == now.index else 'differ'}", file=sys.stderr)  # fmt: skip

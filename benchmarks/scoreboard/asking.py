@@ -122,7 +122,8 @@ def enter(place: Place, *, fresh_seconds: float = math.inf) -> None:
     mark = place.home / "indexed"
     if mark.exists() and time.monotonic() - _indexed.get(place.tree, -math.inf) <= fresh_seconds:
         return
-    done = called(INDEX.split()[1:])
+    needs_vectors = os.environ.get("SATCHEL_EMBED_PROVIDER") == "minilm"
+    done = called([word for word in INDEX.split()[1:] if not (needs_vectors and word == "--no-vectors")])
     if done.returncode:
         message = f"index: exit {done.returncode}: {done.stderr.strip()[-300:]}"
         raise AskError(message)

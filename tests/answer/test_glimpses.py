@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from satchel import Satchel
 from satchel.answer import weights
+from satchel.answer.source_lines import whole_statements
 from satchel.testing import TinyRepository
 from satchel.types import Context
 
@@ -47,6 +50,50 @@ def test_every_line_of_a_glimpse_is_shown_or_in_a_gap_that_says_where_it_is(tmp_
         for start, end in re.findall(r"^… (\d+)-(\d+)(?: [a-z2-7]{8})?$", shown, re.MULTILINE):
             lines |= {*range(int(start), int(end) + 1)}
         assert lines == {*range(1, 44)}
+
+
+STATEMENT = [
+    "def ask(",
+    "    shelf,",
+    "):",
+    "    tide = read()",
+    "    return choose(",
+    "        tide,",
+    "        [",
+    "            shelf,",
+    "        ],",
+    "    )",
+    "    # (",
+    "    done()",
+]
+
+
+@pytest.mark.parametrize(
+    ("shown", "whole"),
+    [((4, 5), (4, 10)), ((6, 8), (6, 9)), ((7, 10), (5, 10)), ((4, 4), (4, 4)), ((11, 11), (11, 11)), ((2, 4), (1, 4))],
+)
+def test_lines_end_where_their_statement_does(shown: tuple[int, int], whole: tuple[int, int]) -> None:
+    assert whole_statements(STATEMENT, *shown, 1, len(STATEMENT)) == whole
+
+
+def test_a_statement_that_ends_far_away_or_outside_of_its_definition_is_cut() -> None:
+    lines = ["call(", *["    1,"] * 20, ")"]
+    assert whole_statements(lines, 1, 3, 1, len(lines)) == (1, 3)
+    assert whole_statements(STATEMENT, 4, 5, 1, 9) == (4, 5)
+
+
+def test_a_glimpse_does_not_end_within_a_call(tmp_path: Path) -> None:
+    call = "    sound_the_tide_alarm(\n" + "".join(f"        step_{number},\n" for number in range(8)) + "    )\n"
+    files = {
+        f"yard/{name}.py": f"def {name}(shelf):\n{FILL}{call}{FILL}    return shelf\n"
+        for name in ["wharf", "crane", "barge", "canal", "sluice", "towpath", "lantern", "quay"]
+    }
+    repository = TinyRepository(tmp_path / "yard")
+    repository.commit("Build it", files)
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        context = engine.assemble("where is the tide alarm sounded", purpose="find", types=["code"], max_tokens=2_000)
+    assert len(context.items) > weights.RIVALS
+    assert all(any(start <= 22 and end >= 31 for start, end in shown) for shown in ranges(context))
 
 
 def test_room_that_is_left_completes_them_the_best_first(tmp_path: Path) -> None:

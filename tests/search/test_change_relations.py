@@ -303,6 +303,17 @@ def test_lines_that_are_not_resolved_say_how_many_files_were_not_read() -> None:
     )
 
 
+def test_lines_that_no_definition_of_a_name_resolves_are_told_once() -> None:
+    def sent(owner: str, lines: list[int], *unresolved: int) -> dict[str, Any]:
+        rows = [{"path": "a.py", "lines": [*unresolved]}]
+        return {**listed(f"{owner}.send", len(lines), a=(lines, [])), "unresolved": rows}
+
+    targets = [sent("Client", [3], 4, 9, 12), sent("Server", [4], 3, 9, 12), listed("Client.close")]
+    assert [line for line in call_site_lines(targets, counter("o200k_base"), 4000) if "not resolved" in line] == [
+        "- 2 more lines contain send(, not resolved: a.py: 9, 12"
+    ]
+
+
 def test_lines_that_are_not_resolved_are_never_left_out_of_a_list() -> None:
     rows = [{"path": f"some/where/file_{number}.py", "lines": [number, 90]} for number in range(1, 21)]
     target = {**listed("send", 1, a=([1], [])), "unresolved": rows}

@@ -95,6 +95,24 @@ def test_of_many_definitions_the_one_in_the_named_file_or_of_the_named_owner_com
         assert not engine.assemble("where is `make` defined", types=["code"]).meta["weak"]
 
 
+def test_a_named_definition_comes_before_a_file_with_several_that_match_as_well(tmp_path: Path) -> None:
+    repository = TinyRepository(tmp_path / "binding")
+    names = ("body", "cookie", "form", "header", "page", "query", "user", "zone")
+    bound = "def must_{0}(request, must):\n    must.must(request, {0!r})\n    return request.must({0!r})\n\n\n"
+    checks = "".join(f"def check_{name}_{number}(error):\n    return 1\n\n\n" for name in names for number in range(3))
+    repository.commit(
+        "Bind",
+        {
+            "binding/must.py": "".join(map(bound.format, names)),
+            "binding/check.py": checks + "def must(error):\n    if error:\n        raise error\n",
+        },
+    )
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        engine.index()
+        path, content = first(engine.assemble("where is `must` defined", purpose="find", types=["code"]))
+    assert (path, "def must(error):" in content) == ("binding/check.py", True)
+
+
 def test_a_word_that_no_definition_has_and_a_word_in_a_sentence_are_no_names(satchel: Satchel) -> None:
     plain = satchel.assemble("which rooms does the shelf open", types=["code"])
     for question in ("which rooms does the shelf `then` open", "which rooms does the shelf open when (any) get it"):

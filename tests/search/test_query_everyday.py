@@ -17,6 +17,7 @@ from satchel.search.query import analyse, everyday_names, with_everyday_names, w
         ("how does Rack::Files#get work", ["get"]),
         ("what does the method get of the cache do", ["get"]),
         ("where is the function any", ["any"]),
+        ("where is the method without", ["without"]),
         ("where is the class Any defined", ["Any"]),
         ("is the variable own, or not", ["own"]),
         ("what is `g`, and where is `H` made", ["g", "H"]),
@@ -34,6 +35,7 @@ def test_an_everyday_word_is_a_name_where_only_names_stand(question: str, names:
         "does `if x in y` raise, or `return it`",
         "which function is called, and which method it overrides",
         "the class that it is in, the variable of it",
+        "call the method without arguments, or the function until it fails",
         "title\n\n    for (it in all) { get() }",
     ],
 )

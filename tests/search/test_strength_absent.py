@@ -67,6 +67,16 @@ def test_a_name_with_a_piece_that_occurs_nowhere_is_absent(satchel: Satchel) -> 
     assert absent(satchel, "what does openZebraSocket do") == ("openZebraSocket",)
 
 
+@pytest.mark.parametrize("name", ["tokenOptimiser", "park_socket", "S3Config"])
+def test_a_name_whose_pieces_are_never_together_is_absent(satchel: Satchel, name: str) -> None:
+    assert absent(satchel, f"what does {name} do") == (name,)
+
+
+@pytest.mark.parametrize("name", ["reconnectSocket", "DriveCar", "Re_Connection"])
+def test_a_name_whose_pieces_are_together_or_that_is_spelled_otherwise_is_found(satchel: Satchel, name: str) -> None:
+    assert absent(satchel, f"what does {name} do") == ()
+
+
 def test_words_that_say_little_are_never_named(satchel: Satchel) -> None:
     assert absent(satchel, "How is it implemented and which function handles the work, please?") == ()
 
@@ -84,6 +94,20 @@ def test_few_are_named_and_nothing_where_nothing_was_searched(satchel: Satchel) 
     question = "zebra giraffe lion tiger panther leopard cheetah"
     assert len(absent(satchel, question)) == MOST_ABSENT
     assert absent(satchel, question, Kind.MEMORY) == ()
+
+
+@pytest.mark.parametrize("question", ["which lorry does the car drive", "why is there no lorry"])
+def test_what_only_a_commit_has_is_told_and_the_commit_comes_first(satchel: Satchel, question: str) -> None:
+    answer = satchel.assemble(question)
+    assert "Only in the history: lorry." in answer.text
+    assert "Not found here" not in answer.text
+    assert (answer.meta["only_in_history"], answer.items[0].source) == (["lorry"], "commit")
+
+
+def test_a_word_of_no_commit_is_not_said_to_be_in_the_history(satchel: Satchel) -> None:
+    answer = satchel.assemble("does the zebra park the lorry")
+    assert "Not found here: zebra." in answer.text
+    assert "Only in the history: lorry." in answer.text
 
 
 def test_the_answer_tells_them(satchel: Satchel) -> None:

@@ -12,7 +12,16 @@ from typing import NamedTuple
 
 from satchel import text as words
 from satchel.answer import weights
-from satchel.answer.source_lines import Lines, around, branch_end, conditions, joined, trimmed, without_blank_ends
+from satchel.answer.source_lines import (
+    Lines,
+    around,
+    branch_end,
+    conditions,
+    joined,
+    trimmed,
+    whole_statements,
+    without_blank_ends,
+)
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN as CHARACTERS_PER_TOKEN
 from satchel.answer.truncation import (
     OmissionRemark,
@@ -313,7 +322,9 @@ def _in_definition(chunk: Chunk, lines: Lines, shown: Range, plain: tuple[Range,
     signature, location = signature_range(chunk, lines), chunk.location
     whole = [shown]
     if chunk.role in DECLARED and location is not None:
-        whole = [(shown[0], branch_end(lines.lines, *shown, min(location.end_line, len(lines.lines))))]
+        last = min(location.end_line, len(lines.lines))
+        start, end = whole_statements(lines.lines, *shown, location.start_line, last)
+        whole = [(start, branch_end(lines.lines, start, end, last))]
     if signature is not None and not (shown[0] <= signature[0] and signature[1] <= shown[1]):
         whole = joined([signature, *conditions(lines.lines, signature[0], shown[0]), *whole])
     return [Step(Detail.SPAN, ranges) for ranges in dict.fromkeys((tuple(whole), plain))]

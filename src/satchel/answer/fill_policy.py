@@ -23,7 +23,7 @@ from satchel.sources.docs import PROSE
 from satchel.sources.roles import Peripheral, peripheral_role
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
-from satchel.text import count_terms, words
+from satchel.text import count_terms, terms_of, words
 from satchel.types import Kind
 
 BEST_NOTES = 10
@@ -69,6 +69,16 @@ def reason_in(
     return None
 
 
+def is_past(query: Query, past: Sequence[str], sections: Sequence[Section]) -> bool:
+    """Return whether a short question is about something that only the best commit has, one of the words `past`."""
+    commits = [one for section in sections if section.kind is Kind.COMMIT for one in section.candidates]
+    if not (past and commits) or sum(not term.guessed for term in query.terms) > weights.SHORT_QUESTION:
+        return False
+    chunk = max(commits, key=attrgetter("value")).chunk
+    present = count_terms(words(f"{chunk.title}\n{chunk.body}"))
+    return any(terms_of(word)[0] in present for word in past)
+
+
 def _lines_of_note(candidate: Candidate, files: Mapping[str, Lines]) -> str:
     """Return the lines of a release note that match best, nothing of another document."""
     place, spans = candidate.chunk.location, candidate.hit.spans
@@ -90,17 +100,18 @@ class FillPolicy(NamedTuple):
     """How the budget is filled.
 
     Candidates worth less than the best one by more than `value_range` (log scale) are left out. `limit` (tokens) is
-    below the budget for a short answer, 0 for the budget itself. `not_found` are telling words of the
-    question that occur nowhere, and `is_weak` says that nothing answers it well. With `is_cut` the answer is
-    short because it is weak; `unsure` says that many definitions match alike. `prose_range` is a narrower range for
-    prose. With `shares` every section gets its share of the budget by weight first. `is_strict` leaves out candidates
-    that are clearly weaker than one that did not fit. `call_sites` are lines that list the callers of the definition in
-    question, `left_out` notes on files that are not indexed.
+    below the budget for a short answer, 0 for the budget itself. `not_found` are telling words of the question that no
+    file has, `past` those of them that a commit has, and `is_weak` says that nothing answers it well. With `is_cut` the
+    answer is short because it is weak; `unsure` says that many definitions match alike. `prose_range` is a narrower
+    range for prose. With `shares` every section gets its share of the budget by weight first. `is_strict` leaves out
+    candidates that are clearly weaker than one that did not fit. `call_sites` are lines that list the callers of the
+    definition in question, `left_out` notes on files that are not indexed.
     """
 
     value_range: float = math.inf
     limit: int = 0
     not_found: tuple[str, ...] = ()
+    past: tuple[str, ...] = ()
     is_weak: bool = False
     is_cut: bool = False
     unsure: bool = False
@@ -160,6 +171,7 @@ def fill_policy(
     least = max(request.max_tokens * share, weights.LEAST_SHORT)
     return FillPolicy(
         not_found=missing.words,
+        past=missing.past,
         left_out=missing.notes,
         is_weak=is_weak,
         is_cut=share < 1.0 and not request.fill,

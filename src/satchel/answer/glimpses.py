@@ -15,7 +15,7 @@ from functools import partial
 from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Narrowing, Step, lines_size, signature_range
 from satchel.answer.sections import Follow, Group, Section
-from satchel.answer.source_lines import Lines, joined, trimmed
+from satchel.answer.source_lines import Lines, joined, trimmed, whole_statements
 from satchel.answer.truncation import matches
 from satchel.types import Detail, Kind, Range
 
@@ -57,7 +57,7 @@ def _glimpse(candidate: Candidate, lines: Lines, terms: AbstractSet[str]) -> Can
     # A span may end with the line that matches: what is around it tells as much.
     beside, (start, end) = weights.GLIMPSE_LINES // 2, _own_lines(candidate, lines)
     (first, last), _ = trimmed(lines, max(first - beside, start), min(last + beside, end))
-    window = _best_lines(lines, (first, last), terms)
+    window = whole_statements(lines.lines, *_best_lines(lines, (first, last), terms), start, end)
     signature = signature_range(candidate.chunk, lines)
     ranges = tuple(joined([*([signature] if signature is not None else []), window], weights.JOIN_LINES))
     made = replace(candidate, size=sum(lines_size(lines, *one) for one in ranges))

@@ -51,18 +51,19 @@ def _session(group: Group) -> str:
     return group.key.rpartition("/")[0]
 
 
-def _rank(group: Group, *, unsure: bool = False) -> tuple[bool, float, str]:
-    """Return groups with a pin first, then by the value of the best piece; ties by id.
+def _rank(group: Group, *, unsure: bool = False) -> tuple[bool, bool, float, str]:
+    """Return groups with a pin first, then those that are named, then by the value of the best piece; ties by id.
 
     Where the answer is `unsure`, the second best definition of a file counts beside the best one.
     """
     is_pinned = any(candidate.pinned for candidate, _ in group.picks)
+    is_lifted = any(candidate.is_lifted for candidate, _ in group.picks)
     best: dict[str, float] = {}
     for candidate, _ in group.picks:
         best[candidate.chunk.id] = max(candidate.value, best.get(candidate.chunk.id, -math.inf))
     first, *others = sorted(best.values(), reverse=True)
     value = first + math.log1p(math.exp(others[0] - first)) if unsure and others else first
-    return not is_pinned, -value, group.key
+    return not is_pinned, not is_lifted, -value, group.key
 
 
 def _file_item(group: Group, key: bytes) -> ContextItem:

@@ -14,6 +14,7 @@ from satchel.answer.fill_policy import (
     documents_lead,
     fill_policy,
     is_led,
+    is_past,
     is_weak_match,
     reason_in,
     shares_budget,
@@ -65,6 +66,7 @@ def assemble(
         "strength": round(searched.strength, 4),
         "weak": filling.policy.is_weak or fitted.stopped == WEAK,
         "missing_terms": list(filling.policy.not_found),
+        "only_in_history": [word for word in filling.policy.past if word in filling.policy.not_found],
         "lessons": searched.lessons_told,
         "left_out": list(filling.policy.left_out),
     }
@@ -81,7 +83,9 @@ def _lead(searched: Searched, sections: Sequence[Section]) -> Kind | None:
     }
     if reasons:
         return Kind.COMMIT if Kind.COMMIT in reasons else Kind.DOC
-    return Kind.DOC if documents_lead(sections, [one.store for one in searched.bench.every]) else None
+    if documents_lead(sections, [one.store for one in searched.bench.every]):
+        return Kind.DOC
+    return Kind.COMMIT if is_past(query, searched.missing.past, sections) else None
 
 
 def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | None) -> Filling:

@@ -188,10 +188,14 @@ def _is_there(place: str, bench: Workbench) -> bool:
 
 
 class Missing(NamedTuple):
-    """What a question names and the index lacks: `words` are nowhere, `notes` are about files that are left out."""
+    """What a question names and the files lack: `words` are in none, `notes` are about files that are left out.
+
+    `past` are those of the words that a commit has.
+    """
 
     words: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    past: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -284,7 +288,9 @@ class Searched:
         notes = [f"{quote(clean_field(word, 40))} is in {place}" for word, place in places.items()]
         if absent:
             notes += dict.fromkeys(filter(None, map(str, looked)))
-        return Missing(tuple(absent), tuple(notes))
+        names = [word for word in absent if not {"/", "."} & {*word}]
+        histories = [bench.store.lexicon(Kind.COMMIT) for bench, _ in self.found] if names else []
+        return Missing(tuple(absent), tuple(notes), tuple(present_names(names, histories)))
 
     def nowhere(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return those of these missing words that the kinds which were not searched do not have either."""

@@ -336,6 +336,42 @@ def branch_end(lines: Sequence[str], start: int, end: int, last: int) -> int:
     return whole if whole == last else end
 
 
+CONTINUED_LINES = 8
+"""Most lines before and after a range that are looked at for the rest of a statement."""
+
+
+def whole_statements(lines: Sequence[str], start: int, end: int, first: int, last: int) -> Range:
+    """Return the range (from 1) with the lines that close its open brackets, and those that open what it closes.
+
+    Only lines from `first` to `last`, and a few on each side. A bracket in a text may hide the end: then the range is
+    as it was. Braces do not count, because most of them are around blocks.
+    """
+    unopened = open_ones = 0
+    for number in range(start, end + 1):
+        opened, closed = _brackets(lines[number - 1])
+        unopened += max(closed - open_ones - opened, 0)
+        open_ones = max(open_ones + opened - closed, 0)
+    before = range(start - 1, max(first, start - CONTINUED_LINES) - 1, -1)
+    after = range(end + 1, min(last, end + CONTINUED_LINES) + 1)
+    begin = (
+        next((number for number, left in _left(lines, before, -unopened) if left >= 0), start) if unopened else start
+    )
+    close = next((number for number, left in _left(lines, after, open_ones) if left <= 0), end) if open_ones else end
+    return begin, close
+
+
+def _left(lines: Sequence[str], numbers: Iterable[int], count: int) -> Iterator[tuple[int, int]]:
+    """Yield each line with the sum of `count` and the brackets that are open after it and the lines before."""
+    for number in numbers:
+        opened, closed = _brackets(lines[number - 1])
+        count += opened - closed
+        yield number, count
+
+
+def _brackets(line: str) -> tuple[int, int]:
+    return line.count("(") + line.count("["), line.count(")") + line.count("]")
+
+
 def _statements(lines: Sequence[str], numbers: Iterable[int]) -> Iterator[tuple[int, str, int]]:
     """Yield number, text and depth of the lines that are not blank, comments or for the preprocessor."""
     for number in numbers:

@@ -363,6 +363,7 @@ def _frame(filling: Filling) -> RenderRequest:
     shown = _notes_shown(notes, tokens, request.max_tokens)
     return RenderRequest(
         not_found=policy.not_found,
+        past=policy.past,
         left_out=policy.left_out,
         weak=policy.is_weak,
         call_sites=policy.call_sites,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from satchel.search.query import NAME_END
 from satchel.text import AFTER_NOUNS, STOP_WORDS, is_compound, pattern, words
 
 _ACTS = r"(?:renam|remov|delet|chang|modif|refactor|mov|deprecat|replac|drop|inlin)(?:e|es|ed|ing|y|ies|ied|ping|ped)?"
@@ -176,7 +177,9 @@ def _is_asked_for(text: str, match: re.Match[str]) -> bool:
         return len(name) > 1 and match.start() > start + len(sentence) - len(sentence.lstrip())
     is_alone = not (start or (after and text[after.end() :].strip())) and len(text.split()) <= LONGEST_ASKED
     before, between = text[: match.start()], _PLAIN_BETWEEN
-    is_everyday = name.lower() in STOP_WORDS and not (_NOUN_BEFORE.search(before) and name.lower() not in AFTER_NOUNS)
+    is_everyday = name.lower() in STOP_WORDS and not (
+        _NOUN_BEFORE.search(before) and name.lower() not in AFTER_NOUNS and NAME_END.match(text, match.end())
+    )
     if not is_alone or is_everyday or re.fullmatch(_NOUNS, name):
         return False
     return bool(_PLAIN_BEFORE.search(before) or (between[0].search(before) and between[1].match(text, match.end())))

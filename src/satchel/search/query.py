@@ -173,7 +173,7 @@ _NAME_ALONE = pattern(rf"`({_QUALIFIED}*)(?:\([^`\n]*\))?`")
 """Inline code that is one name, maybe with its owner and a call: not `if x in y`."""
 
 _CALLED_SO = pattern(rf"\b(?:function|method|class|variable)\s+({_IDENTIFIER})", re.IGNORECASE)
-_NAME_END = pattern(
+NAME_END = pattern(
     r"(?:\(\))?(?:\s*[.,;:?!)]|\s*$|\s+(?:in|of|from|on|for|is|does|do|and|or|return|defined|declared|implemented)\b)"
 )
 """What follows a small word after a noun of code that is a name: `the method get of Cache`, not `the class loading`."""
@@ -507,7 +507,7 @@ def _is_called_so(match: re.Match[str]) -> bool:
     """Return whether the word after a noun of code is a name."""
     if match[1][0].isupper():
         return True
-    return match[1] not in words.AFTER_NOUNS and _NAME_END.match(match.string, match.end()) is not None
+    return match[1] not in words.AFTER_NOUNS and NAME_END.match(match.string, match.end()) is not None
 
 
 def _symbols(line: str, zone: Zone) -> Iterator[Mention]:

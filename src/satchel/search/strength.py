@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -136,14 +136,14 @@ def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
     telling = list(_telling(query, stop))
     if not searched or not telling:
         return ()
-    present = _present({term for word in telling for term in words.terms_of(words.unaccented(word))}, searched)
+    spelled = [term for word in telling for term in _spellings(words.unaccented(word))]
+    present = _present(
+        {*spelled, *(term for word in telling for term in words.terms_of(words.unaccented(word)))}, searched
+    )
     waiting = [word for word in telling if not _is_present(word, lambda terms: not present.isdisjoint(terms))]
     forms = partial(_forms, tuple(map(words.unaccented, endings)))
     waiting = [word for word in waiting if not _is_present(word, lambda terms: bool(_present(terms, searched)), forms)]
-    absent = (
-        word for word in waiting if not any(_is_joined(words.unaccented(word).lower(), lexicon) for lexicon in searched)
-    )
-    return tuple(islice(absent, MOST_ABSENT))
+    return tuple(islice((word for word in waiting if not _is_in_pieces(word, forms, searched)), MOST_ABSENT))
 
 
 def is_long(query: Query) -> bool:
@@ -207,17 +207,45 @@ def _is_telling(word: str) -> bool:
 
 
 def _is_present(word: str, has: Has, forms: Callable[[str], Iterable[str]] | None = None) -> bool:
-    """Return whether a word occurs, or for a compound all of its parts. `forms` gives other forms of a plain word."""
+    """Return whether a word occurs, a compound in any spelling. `forms` gives other forms of a plain word."""
     first, *parts = words.terms_of(words.unaccented(word))
-    if has([first]):
+    if has([first, *_spellings(words.unaccented(word))]):
         return True
     if words.is_unspaced(word):  # a text with one of its pairs may have it in other words
         return has(parts)
+    return not parts and forms is not None and has(forms(words.unaccented(word).lower()))
+
+
+def _is_in_pieces(word: str, forms: Callable[[str], Iterable[str]], lexicons: Iterable[Lexicon]) -> bool:
+    """Return whether the parts of a word occur together in a few lines.
+
+    `GraphQL` is not where one file has a graph and another a list of `ql` tokens.
+    """
+    _, *parts = words.terms_of(words.unaccented(word))
+    if not parts or words.is_unspaced(word):
+        return any(_is_joined(words.unaccented(word).lower(), lexicon) for lexicon in lexicons)
     if len(parts) == 2 and parts[1].isdigit():  # `socks5` is a name: a text with socks and a 5 does not contain it
         return False
-    if parts:
-        return all(len(part) < SHORTEST_WORD or has([part, *(forms(part) if forms else ())]) for part in parts)
-    return forms is not None and has(forms(words.unaccented(word).lower()))
+    # Letters and digits in a row are one piece, as in `S3Client`; a letter alone tells nothing.
+    runs = groupby(parts, key=lambda part: len(part) == 1)
+    pieces = [piece for is_single, run in runs for piece in (["".join(run)] if is_single else run) if len(piece) > 1]
+    written = [[piece, words.EXACT_MARK + piece, *forms(piece)] for piece in pieces]
+    return any(lexicon.chunk_count and _are_together(written, lexicon) for lexicon in lexicons)
+
+
+def _are_together(pieces: Iterable[Iterable[str]], lexicon: Lexicon) -> bool:
+    """Return whether any span has a term of each of these pieces, in its text, the name of its chunk or its path."""
+    chunk, document = lexicon.columns.span_chunk, lexicon.span_document
+    together = lexicon.live_document[document]
+    for terms in pieces:
+        in_body, in_name, in_path = (
+            np.zeros(length, dtype=bool) for length in (len(chunk), len(lexicon.live_chunk), len(lexicon.live_document))
+        )
+        for postings in lexicon.postings(sorted({*terms})):
+            for mask, (units, _) in ((in_body, postings.body), (in_name, postings.name), (in_path, postings.path)):
+                mask[units] = True
+        together &= in_body | in_name[chunk] | in_path[document]
+    return bool(together.any())
 
 
 def _is_joined(word: str, lexicon: Lexicon) -> bool:

@@ -324,7 +324,8 @@ the curve of .80 instead of .71 (the matched share of the file), right chunks wi
 
 LARGEST_ODDS: Annotated[float, Between(0.2, 4)] = 0.85
 """Odds that the first item of a perfect answer is needed. From a logistic regression with the logarithms of strength,
-share and place over code, prose, notes, memories and conversations with equal weight (docs/decisions/0042): .88."""
+share and place over code, prose, notes, memories and conversations with equal weight: .88. With the later ranking it
+gave .64, which predicts no better (docs/decisions/0042)."""
 
 STRENGTH_EXPONENT: Annotated[float, Between(0.3, 5)] = 1.5
 """Exponent of the strength in the odds of an item; the regression gave 1.55, and .81 for the share, which is 1 here."""

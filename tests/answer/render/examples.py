@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from satchel.answer.render import RenderRequest, writer
-from satchel.answer.render.labels import file_path, heading, joined_pieces, record_body, sections
+from satchel.answer.render.labels import file_path, heading, labelled_pieces, record_body, sections
 from satchel.safety.sanitize import plain_name
 from satchel.types import ContextItem, Detail, Format, Location, Piece
 from tests.rendered import ParsedItem
@@ -98,7 +98,7 @@ def expected(
 
 def _expected_pieces(pieces: Sequence[Piece], format: Format, *, show_code: bool) -> list[Piece]:  # noqa: A002
     if format in (Format.MARKDOWN, Format.PLAIN) and show_code:
-        pieces = joined_pieces(pieces)
+        pieces = labelled_pieces(pieces)
     if format in (Format.MARKDOWN, Format.PLAIN):
         pieces = pieces if show_code else [piece._replace(name=plain_name(piece.name)) for piece in pieces]
         pieces = [

@@ -33,9 +33,23 @@ def test_a_whole_unit_has_its_name_and_lines_of_one_say_so() -> None:
 
 
 def test_units_that_touch_have_one_label_that_names_what_contains_them() -> None:
-    assert _labels(READ, CLOSE) == ["@@13-16 of Reader"]
-    assert _labels(HEADER, READ, CLOSE) == ["@@10-16 of Reader"]
+    assert _labels(READ, CLOSE) == ["@@13-16 of Reader: read, close"]
+    assert _labels(HEADER, READ, CLOSE) == ["@@10-16 of Reader: read, close"]
     assert _labels(READ, CLOSE, MAIN) == ["@@13-18 Reader.read … main"]
+
+
+def test_of_many_units_that_touch_the_first_and_the_last_are_named() -> None:
+    many = [piece(10 + number, "    x = 1", f"Reader.part_{number}") for number in range(5)]
+    assert _labels(*many[:3]) == ["@@10-12 of Reader: part_0, part_1, part_2"]
+    assert _labels(*many) == ["@@10-14 of Reader: part_0 … part_4"]
+
+
+def test_runs_of_one_class_are_labelled_each_by_its_parts() -> None:
+    far = [piece(40 + number, "    x = 1", f"Reader.part_{number}") for number in range(2)]
+    text = labelled([HEADER, READ, *far], shown=True, numbered=True, cuts=[Cut("a2b3c4d5", 10, 60, "Reader")])
+    assert [line for line in text.split("\n") if line[0] in "@…"] == [
+        "@@10-14 of Reader: read", "@@40-41 of Reader: part_0, part_1", "… 42-60 a2b3c4d5",
+    ]  # fmt: skip
 
 
 def test_sections_that_touch_are_named_by_the_section_around_them() -> None:

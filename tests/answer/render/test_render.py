@@ -83,7 +83,7 @@ def test_lines_and_name_stand_above_each_piece_inside_its_block(format: Format) 
     assert [line for line in shown if line.startswith("@@")] == [
         "@@3",
         "@@10-12 CaptureManager",
-        "@@40-44 of CaptureManager",
+        "@@40-44 of CaptureManager: read, close",
         "@@70 of CaptureManager.dump",
         "@@90 of CaptureManager.dump",
         "@@120 signature of main",

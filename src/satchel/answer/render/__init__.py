@@ -6,6 +6,7 @@ The text parses back to the same items for any content (`tests/rendered.py`).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -113,10 +114,12 @@ Listed = Mapping[str, Any]
 def call_site_lines(listing: Sequence[Listed], counter: TokenCounter, max_tokens: int) -> tuple[str, ...]:
     """Return a line with the counts for each definition of a listing (`Impact.listing`), below it one for each file.
 
-    Definitions of one name are told apart by their files. Files without room are counted: `and 7 more in 3 files`.
+    Definitions of one name are told apart by their files, and the lines that could be calls of any of them are below
+    the last one. Files without room are counted: `and 7 more in 3 files`.
     """
     room = max_tokens * weights.CALL_LINES_SHARE
     lines: list[str] = []
+    listing = _unresolved_once(listing)
     names = [target["name"] for target in listing]
     for number, target in enumerate(listing):
         home = f" in {quote(target['path'])}" if names.count(target["name"]) > 1 else ""
@@ -124,6 +127,29 @@ def call_site_lines(listing: Sequence[Listed], counter: TokenCounter, max_tokens
         room -= sum(_size(line, counter) for line in own)
         lines += own
     return tuple(lines)
+
+
+def _unresolved_once(listing: Sequence[Listed]) -> list[Listed]:
+    """Return the definitions of a listing; the last of one name has the lines that none of them resolves."""
+    alike: dict[tuple[str, str, bool], list[int]] = defaultdict(list)
+    for number, target in enumerate(listing):
+        if target.get("told") != "Callees":  # whose lines are its own
+            name = target["name"].rpartition(".")[2]
+            alike[name, target.get("told", ""), bool(target.get("named"))].append(number)
+    rows = [*listing]
+    for numbers in filter(lambda numbers: len(numbers) > 1, alike.values()):
+        resolved, waiting = defaultdict[str, set[int]](set), defaultdict[str, set[int]](set)
+        for target in (listing[number] for number in numbers):
+            for file in target["files"]:
+                resolved[file["path"]] |= {*file["lines"], *file["uses"]}
+            for file in target.get("unresolved", ()):
+                waiting[file["path"]] |= {*file["lines"]}
+        left = {path: sorted(lines - resolved[path]) for path, lines in waiting.items()}
+        for number in numbers:
+            rows[number] = {**listing[number], "unresolved": []}
+        unresolved = [{"path": path, "lines": lines} for path, lines in left.items() if lines]
+        rows[numbers[-1]] = {**listing[numbers[-1]], "unresolved": unresolved}
+    return rows
 
 
 def _within(target: Listed, home: str, counter: TokenCounter, room: float) -> list[str]:

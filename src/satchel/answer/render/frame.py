@@ -117,8 +117,8 @@ class RenderRequest(NamedTuple):
     `lead` is the kind whose section comes first; with `has_guidance` the notice says that records titled Guidance are
     to be followed. With `based_on` the footer counts only items of that kind: `Based on 3 past experiences`.
     `shown_before` are the references to what a session has already, one line each, and `shown_before_more` the number
-    of those not named. `not_found` are telling words of the question that occur nowhere, `left_out`
-    notes on files that are not indexed; `weak` means that nothing
+    of those not named. `not_found` are telling words of the question that no file has, `past` those of
+    them that a commit has, `left_out` notes on files that are not indexed; `weak` means that nothing
     shown answers it well; `call_sites` are lines that list the callers of the definition in question. With `used` (the
     tokens of the text itself, see `render_with_usage`) the footer says how much of `limit` was used and why it
     `stopped` there. The first `related` shown definitions with neighbours are listed. `workspaces` answer together.
@@ -147,6 +147,7 @@ class RenderRequest(NamedTuple):
     shown_before_more: int = 0
     overview: bool = True
     not_found: tuple[str, ...] = ()
+    past: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     weak: bool = False
     call_sites: tuple[str, ...] = ()
@@ -189,12 +190,16 @@ def notice(request: RenderRequest) -> str:
 def head_notes(request: RenderRequest) -> list[FooterNote]:
     """Return the notes after the notice: an unfinished index, workspaces, words that occur nowhere, and so on."""
     # Most characters of a word that is listed as not found.
-    words = tuple(quote(clean_field(word, 40)) for word in request.not_found)
+    words, past = (
+        tuple(quote(clean_field(word, 40)) for word in request.not_found if (word in request.past) is is_past)
+        for is_past in (False, True)
+    )
     unfinished = tuple(failure_text(one) for one in request.failures if one.source == UNFINISHED)
     every = (
         FooterNote("unfinished", UNFINISHED.capitalize(), unfinished),
         FooterNote("workspaces", "Paths begin with their workspace", request.workspaces, separator=", "),
         FooterNote("not_found", "Not found here", words, separator=", "),
+        FooterNote("past", "Only in the history", past, separator=", "),
         FooterNote("left_out", "Left out", request.left_out),
         FooterNote("weak_match", "Weak match", (WEAK,) if request.weak else (), is_single=True),
         FooterNote("call_sites", "", request.call_sites, is_listed=True),

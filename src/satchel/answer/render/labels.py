@@ -4,7 +4,8 @@ A label line is above every shown piece of a file. It is the mark, the range, an
 
     @@10-24                      lines without a name
     @@10-24 Reader.read          a whole unit
-    @@10-24 of Reader.read       lines of it; of a class or section: several of its parts
+    @@10-24 of Reader.read       lines of it; of a section: several of its parts
+    @@10-24 of Reader: read, go  several parts of a class; of more than three the first and the last
     @@10-11 signature of R.read  its declaration only; `line of` is one line about it
     @@10-24 moved Reader.read    not as it was indexed: `moved`, `changed` or `stale` is before the name
     @@10-24=2                    a range shown on another number of lines than it spans
@@ -41,6 +42,9 @@ like code."""
 
 SECTION_SEPARATOR = " > "
 """Separates the headings in the name of a section."""
+
+PARTS_NAMED = 3
+"""Most parts of a class that a label names one by one."""
 
 FILES_SHOWN = 5
 """Most files named below a commit; most commits touch no more, and a list of hundreds would hide its text."""
@@ -109,7 +113,7 @@ def touches(earlier: Piece, later: Piece) -> bool:
     return later.start == earlier.end + 1
 
 
-def labelled(pieces: Iterable[Piece], *, shown: bool, numbered: bool = False, cuts: Sequence[Cut] = ()) -> str:
+def labelled(pieces: Sequence[Piece], *, shown: bool, numbered: bool = False, cuts: Sequence[Cut] = ()) -> str:
     """Return the pieces of a file, each below its label. With `shown`, touching pieces share a label where possible.
 
     `numbered` puts its number and a tab before each line; text in the place of other lines has none. Then the pieces of
@@ -120,17 +124,17 @@ def labelled(pieces: Iterable[Piece], *, shown: bool, numbered: bool = False, cu
     before: Piece | None = None
     numbered = numbered and shown
     ordered = joined_pieces(pieces) if shown else [*pieces]
-    for piece, after in zip(ordered, [*ordered[1:], None], strict=True):
-        # Without their lines the labels are outside of a block.
-        label = piece if shown else piece._replace(name=plain_name(piece.name))
-        if numbered and before is not None and _is_one_definition(before, piece):
+    # Without their lines the labels are outside of a block.
+    labels = labelled_pieces(pieces) if shown else [piece._replace(name=plain_name(piece.name)) for piece in ordered]
+    for piece, label, after in zip(ordered, labels, [*ordered[1:], None], strict=True):
+        if numbered and before is not None and _is_one_definition(before, label):
             rows.append(f"{GAP} {before.end + 1}-{piece.start - 1}")
         else:
             rows.append(_label(label, shown_range(piece) if shown else line_range(piece)))
         if shown:
             rows.append(numbered_text(piece) if numbered and _is_exact(piece) else piece.text)
         rows += _end_of_cut(piece, after, cuts) if numbered else ()
-        before = piece
+        before = label
     return "\n".join(rows)
 
 
@@ -162,13 +166,23 @@ def joined_pieces(pieces: Iterable[Piece]) -> list[Piece]:
 
     It is named after their container. Lines of no file and pieces shown on another number of lines stay separate.
     """
+    return [_joined(run) for run in _runs(pieces)]
+
+
+def labelled_pieces(pieces: Iterable[Piece]) -> list[Piece]:
+    """Return the joined pieces, each named as its label says: a class with its parts."""
+    return [(piece := _joined(run))._replace(name=_with_parts(piece.name, run)) for run in _runs(pieces)]
+
+
+def _runs(pieces: Iterable[Piece]) -> list[list[Piece]]:
+    """Return the pieces in runs, each of one piece or of several that become one."""
     runs: list[list[Piece]] = []
     for piece in pieces:
         if runs and _continues(runs[-1][-1], piece):
             runs[-1].append(piece)
         else:
             runs.append([piece])
-    return [_joined(run) if len(run) > 1 else run[0] for run in runs]
+    return runs
 
 
 def _continues(last: Piece, piece: Piece) -> bool:
@@ -180,6 +194,8 @@ def _continues(last: Piece, piece: Piece) -> bool:
 
 
 def _joined(run: Sequence[Piece]) -> Piece:
+    if len(run) == 1:
+        return run[0]
     first, last = run[0], run[-1]
     named = [piece for piece in run if piece.name not in ("", IMPORTS)]
     name, detail = (named[0].name, named[0].detail) if named else ("", Detail.FULL)
@@ -191,6 +207,15 @@ def _joined(run: Sequence[Piece]) -> Piece:
         name = container or f"{name} … {named[-1].name}"
     text = "\n".join(piece.text for piece in run)
     return Piece(first.start, last.end, name, text, detail, first.freshness)
+
+
+def _with_parts(container: str, run: Sequence[Piece]) -> str:
+    """Return the name of a class with those of its parts in a run of pieces; any other name as it is."""
+    inside = f"{container}."
+    parts = [*dict.fromkeys(piece.name.removeprefix(inside) for piece in run if piece.name.startswith(inside))]
+    if not container or not parts:
+        return container
+    return f"{container}: {', '.join(parts) if len(parts) <= PARTS_NAMED else f'{parts[0]} … {parts[-1]}'}"
 
 
 def _container(names: Sequence[str]) -> str:
