@@ -143,3 +143,12 @@ def test_what_replaced_a_record_comes_where_the_words_of_the_older_one_fit(satch
     assert newest in satchel.assemble("let the thresholds of Weir be copied once an hour", refresh=False).text
     assert newest in satchel.lessons.told(["gauge/chart.py"], max_tokens=120)[0].text
     assert newest in remembered(satchel, "how are the thresholds of Weir copied?")
+
+
+def test_one_everyday_word_alone_brings_no_record_and_a_folder_does(satchel: Satchel) -> None:
+    satchel.memories.add("Each week somebody waters the plants of the office in the evening")
+    folder = "What lies in deploy/ is written by a job at night, so edits there are lost"
+    satchel.memories.add(folder)
+    answer = remembered(satchel, "let each host of roll_out.sh be copied twice, in another order and with a pause")
+    assert folder in answer
+    assert "plants" not in answer
