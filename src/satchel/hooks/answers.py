@@ -217,9 +217,6 @@ BRIEF = "brief"
 BRIEF_TOKENS = 300
 """Most tokens of the brief beside the checkpoint and the active experience: every session pays for it."""
 
-WORK_SHARE = 0.5
-"""Largest share of it for what is remembered about the files that were worked on lately."""
-
 CHECKPOINT_CHARACTERS = 2_400
 """Length limit of the checkpoint, a quarter of the limit of an answer."""
 
@@ -305,6 +302,8 @@ def active_experience(hook: EventContext) -> str:
 
 
 def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
+    from satchel.answer.plans import WORK_SHARE
+
     active = active_experience(hook)
     count = counter(hook.settings.budget_tokenizer).count
     rest = max(min(tokens - count(before) - count(active), BRIEF_TOKENS), 1)
