@@ -19,9 +19,9 @@ from satchel.answer.plans import WORK_SHARE
 from satchel.answer.request import AssembleRequest, PackingOptions, make_request
 from satchel.errors import GitError
 from satchel.guidance.bound import bound_records
-from satchel.open_root import OpenRoot, attempts, bench_of
-from satchel.receipts.service import ReceiptService, handles_of
 from satchel.safety.sanitize import clean_field
+from satchel.services.open_root import OpenRoot, attempts, bench_of
+from satchel.services.receipts import ReceiptService, handles_of
 from satchel.store.protocol import Store
 from satchel.system.git import Repository, find_repository, head, run
 from satchel.tokens import counter
