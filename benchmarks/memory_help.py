@@ -5,7 +5,8 @@
 
 The data and their scorer, `score_memory_help.py`, are beside those of the other benchmarks (`SATCHEL_EVAL`). It asks
 through the command line of this environment, in two projects with 32 tasks, each of which hangs on one record, and 32
-prompts that no record fits. `--answers` is the file of an earlier run with `--json`, which is only counted.
+prompts that no record fits. `--answers` is a file of judged answers as
+`--json` of the scorer writes it, which is only counted.
 """
 
 from __future__ import annotations

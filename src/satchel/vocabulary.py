@@ -169,6 +169,9 @@ FEW_ROWS = 20
 MEMORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION)
 """Kinds in the durable memory file; all others are derived from files and kept in the index."""
 
+WORK_SHARE = 0.5
+"""Largest share of a brief for what is remembered about the files that were worked on lately."""
+
 LESSON_KINDS = (Kind.MEMORY, Kind.EXPERIENCE)
 """Kinds that are told unasked: values rest on experiences, and commits tell what was done, not what to do."""
 

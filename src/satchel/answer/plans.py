@@ -97,9 +97,6 @@ PREMORTEM_TOKENS, PREMORTEM_LIMIT = 1500, 10
 BRIEF_TOKENS, BRIEF_LIMIT = 300, 8
 """Every session pays for the brief, whether it is needed or not."""
 
-WORK_SHARE = 0.5
-"""Largest share of a brief for what is remembered about the files that were worked on lately."""
-
 FAILURE_TOKENS, FAILURE_LIMIT = 2000, 10
 
 FAILURES, PERFORMANCE, SURPRISES, CAUSES, PRINCIPLES = (

@@ -26,7 +26,7 @@ from satchel.system.locations import as_listed
 from satchel.text import CHATTER, GREETINGS, STOP_WORDS, stem, terms_of, words
 from satchel.tokens import counter
 from satchel.types import Context, Kind
-from satchel.vocabulary import CLIENT_SESSION, FIND
+from satchel.vocabulary import CLIENT_SESSION, FIND, WORK_SHARE
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -302,8 +302,6 @@ def active_experience(hook: EventContext) -> str:
 
 
 def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
-    from satchel.answer.plans import WORK_SHARE
-
     active = active_experience(hook)
     count = counter(hook.settings.budget_tokenizer).count
     rest = max(min(tokens - count(before) - count(active), BRIEF_TOKENS), 1)

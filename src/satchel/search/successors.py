@@ -1,7 +1,7 @@
 """What replaced a record: it inherits what speaks for the one that nobody sees any more.
 
-"A release is made with `make release`" was replaced by "The signed tag starts publishing", which shares no word with
-"release version 2". The words of hidden records stay in the index, so nothing but their links has to be read.
+"Releases are uploaded by hand" was replaced by "The signed tag starts publishing", which shares no word with
+"upload release 2". The words of hidden records stay in the index, so nothing but their links has to be read.
 """
 
 from __future__ import annotations

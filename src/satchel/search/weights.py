@@ -232,8 +232,7 @@ LESSON_FLOOR: Annotated[float, Between(0, 0.6)] = 0.12
 """Least evidence that a record bears on a request, of two kinds: words, meaning, a file, the kind of work."""
 
 LESSON_ALONE: Annotated[float, Between(0, 0.8)] = 0.25
-"""The same of one kind alone. With .08 for both, 56 lines of ten replayed sessions are noise, and now 34 are; as many
-lessons arrive (benchmarks/results/sessions_replayed.md)."""
+"""The same of one kind alone. Below both a record that shares one everyday word with a request would come."""
 
 LESSON_KIND: Annotated[float, Between(0, 0.6)] = 0.1
 """Share of the words of a request, and similarity of meaning, from which on they are a kind of evidence."""

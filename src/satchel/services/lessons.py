@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Unpack
 
 from satchel.answer.lessons import lessons_context
-from satchel.answer.plans import WORK_SHARE
 from satchel.answer.request import AssembleRequest, PackingOptions, make_request
 from satchel.errors import GitError
 from satchel.guidance.bound import bound_records
@@ -26,7 +25,7 @@ from satchel.store.protocol import Store
 from satchel.system.git import Repository, find_repository, head, run
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Format, Hit, Kind
-from satchel.vocabulary import LESSON_KINDS, OutcomeStatus
+from satchel.vocabulary import LESSON_KINDS, WORK_SHARE, OutcomeStatus
 
 MOST_FILES = 20
 """Most files of one edit whose lessons are told."""
