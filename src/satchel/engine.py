@@ -378,11 +378,18 @@ class Satchel:
     ) -> Context:
         """Return facts for the start of a session, or for the output of a failed command similar failures.
 
-        Options as in `assemble`: `max_tokens` (default 1,000, after a failure 2,000), `limit`, `format`, `tokenizer`,
-        `session`, `now`. Only a brief after a failure includes code, and updates the index first.
+        Options as in `assemble`: `max_tokens` (default 300, after a failure 2,000), `limit`, `format`, `tokenizer`,
+        `session`, `now`. A brief begins with what is remembered about the files that were worked on lately. Only one
+        after a failure includes code, and updates the index first.
         """
         request = self.brief_request(after_failure, **options)
-        return self.answer(request, self.refresh() if refresh and after_failure is not None else ())
+        if after_failure is None:
+            return self.brief_answer(request)
+        return self.answer(request, self.refresh() if refresh else ())
+
+    def brief_answer(self, request: AssembleRequest) -> Context:
+        """Return the brief for a checked request of `brief_request` without a failure."""
+        return self.lessons.brief(request, self.answer)
 
     def situation(
         self,

@@ -167,6 +167,9 @@ DAY_SECONDS = 86_400
 FEW_ROWS = 20
 """Rows of a view of the history by default, as many as fit on a screen."""
 
+WORK_SHARE = 0.5
+"""Largest share of a brief for what is remembered about the files that were worked on lately."""
+
 FILTER_KINDS: Mapping[str, frozenset[Kind]] = {
     **{
         name: frozenset(kind for kind in Kind if name in kind.traits.filters)

@@ -232,3 +232,11 @@ def test_an_edit_without_an_experience_under_way_changes_no_record(host: Host) -
     assert host.tell("claude-code/after-edit", tool_input=file).outcome == "saved"
     with host.engine() as engine:
         assert engine.memory_store.revision == before
+
+
+def test_a_prompt_that_keeps_the_behaviour_needs_no_lesson_before_its_edits(host: Host) -> None:
+    remember(host, CENTS)
+    host.told("claude-code/prompt", prompt="rename total to sum in shop/prices.py")
+    assert edit(host, "shop/prices.py") == ""
+    host.told("claude-code/prompt", prompt="repair the lost connection of the client")
+    assert CENTS in edit(host, "shop/prices.py")

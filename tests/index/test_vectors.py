@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
+from satchel.embed import fingerprint
+from satchel.embed.static import StaticTable
 from satchel.index import vectors
 from satchel.sources.conversations import Exchange
 from satchel.testing import HashEmbedder, TinyRepository
@@ -56,6 +58,19 @@ def test_a_slow_embedder_is_left_to_the_next_index_run(root: Path) -> None:
         assert satchel.assemble("which port", types=["memories"]).meta["vectors"] == {}
         satchel.embed()
         assert satchel.assemble("which port", types=["memories"]).meta["vectors"] == {"memories": "1/1"}
+
+
+def test_lessons_have_a_vector_of_the_table_beside_that_of_a_model_for_the_hooks(root: Path) -> None:
+    embedder = HashEmbedder()
+    embedder.is_quick = False
+    with Satchel.open(root, embedder=embedder) as satchel:
+        satchel.memories.add("The port is 8080")
+        satchel.embed()
+        satchel.embed()
+        of_table, of_model = (
+            satchel.memory_store.vector_counts([Kind.MEMORY], fingerprint(one)) for one in (StaticTable(), embedder)
+        )
+        assert of_table == of_model == {Kind.MEMORY: (1, 1)}
 
 
 def test_a_thread_fills_behind_a_process_that_stays_and_ends_with_it(satchel: Satchel) -> None:

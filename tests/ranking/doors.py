@@ -129,7 +129,9 @@ def _prompt(project: OpenProject, question: str, options: Mapping[str, Any]) -> 
 
 
 def _brief(project: OpenProject, question: str, options: Mapping[str, Any]) -> Answer:
-    """A brief: after the failure that is asked, or for the start of a session where nothing is asked."""
+    """A brief: after the failure that is asked, or for the start of a session, with room for each of its sections."""
+    if not question:
+        options = {"max_tokens": 1_000, **options}
     request = project.satchel.brief_request(question or None, now=project.project.now, **options)
     return _answer(project, project.satchel.answers.unrecorded(request))
 

@@ -129,3 +129,26 @@ def test_a_number_of_two_digits_that_a_record_shares_with_a_request_is_chance(sa
     satchel.memories.add("Answer 429 means that the vendor wants a pause")
     assert "Shelf 21" not in satchel.assemble("write the notes of version 0.21", refresh=False).text
     assert "Answer 429" in satchel.assemble("retry when the status is 429", refresh=False).text
+
+
+def test_what_replaced_a_record_comes_where_the_words_of_the_older_one_fit(satchel: Satchel) -> None:
+    old = satchel.memories.add("The thresholds of Weir are copied from gauge/chart.py by hand", category="fact")
+    middle = satchel.memories.supersede(old.memory.id, "A job copies them at noon")
+    newest = "Since May they live in the registry"
+    satchel.memories.supersede(middle.memory.id, newest)
+    answer = remembered(satchel, "let the thresholds of Weir be copied once an hour")
+    assert answer.splitlines()[1].startswith(f"- {newest}")
+    assert "by hand" not in answer
+    assert "at noon" not in answer
+    assert newest in satchel.assemble("let the thresholds of Weir be copied once an hour", refresh=False).text
+    assert newest in satchel.lessons.told(["gauge/chart.py"], max_tokens=120)[0].text
+    assert newest in remembered(satchel, "how are the thresholds of Weir copied?")
+
+
+def test_one_everyday_word_alone_brings_no_record_and_a_folder_does(satchel: Satchel) -> None:
+    satchel.memories.add("Each week somebody waters the plants of the office in the evening")
+    folder = "What lies in deploy/ is written by a job at night, so edits there are lost"
+    satchel.memories.add(folder)
+    answer = remembered(satchel, "let each host of roll_out.sh be copied twice, in another order and with a pause")
+    assert folder in answer
+    assert "plants" not in answer

@@ -60,7 +60,7 @@ def test_a_session_starts_with_recent_events_and_the_memories_that_matter(engine
     ]
     engine.import_memory(lines, here=True)
     write_attempts(engine, 12)
-    context = engine.brief(now=NOW)
+    context = engine.brief(now=NOW, max_tokens=1_000)
     assert context.text.startswith("# Brief\n")
     assert headings(context.text) == ["Recent Events", "Key Memories"]
     order = [context.text.index(text) for text in ("Release 4.2", "staging database", "Never deploy", "called Fern")]
@@ -69,7 +69,8 @@ def test_a_session_starts_with_recent_events_and_the_memories_that_matter(engine
     shown = [item.id for item in context.items]
     assert len(shown) == len(set(shown))
     assert context.sources_used["experiences"] >= 3
-    assert engine.brief(now=NOW).text == context.text == asyncio.run(engine.abrief(now=NOW)).text
+    again = asyncio.run(engine.abrief(now=NOW, max_tokens=1_000))
+    assert engine.brief(now=NOW, max_tokens=1_000).text == context.text == again.text
 
 
 @pytest.mark.parametrize("format_", Format)
@@ -97,6 +98,17 @@ def test_a_failure_finds_the_attempt_that_failed_like_it_the_known_error_and_the
     assert "def send_order" in code[0].content
     assert "- **Root cause**: wrong-assumption" in context.text
     assert context.usage.used <= 2000
+
+
+def test_a_brief_begins_with_what_is_remembered_about_the_last_files(engine: Satchel) -> None:
+    engine.index()
+    engine.memories.add("Never deploy on Fridays", category="decision", importance=0.9)
+    engine.memories.add("shop/client.py sends an order at most twice", importance=0.1)
+    brief = engine.brief()
+    assert brief.text.startswith("Remembered about the files of the last commits.")
+    assert brief.text.index("at most twice") < brief.text.index("Never deploy on Fridays")
+    assert brief.text.count("at most twice") == 1
+    assert brief.usage.used == o200k(brief.text) <= brief.usage.limit == plans.BRIEF_TOKENS
 
 
 def test_only_what_was_falsified_failed_before(engine: Satchel) -> None:

@@ -69,14 +69,22 @@ def bears(hit: Hit) -> float:
 
 
 def _tells_what_to_do(kind: Kind, fields: Any) -> bool:
-    """Return whether a record is more than a fact or an event: a decision, a preference, an error, a failed attempt."""
+    """Return whether a record is more than a fact or an event: a decision, a preference, an error, a failed attempt.
+
+    What replaced another record tells it, too: who knows the older one has to act differently.
+    """
     if kind is Kind.EXPERIENCE:
         return bool(fields.get("outcome_status") == OutcomeStatus.FALSIFIED)
-    return fields.get("category") not in _FACTS
+    return bool(fields.get("supersedes")) or fields.get("category") not in _FACTS
 
 
 def _ruling_share(hit: Hit) -> float:
-    """Return how far a record rules something out by its words ("never", "until", "instead"), 0 to 1."""
+    """Return how far a record rules something out by its words ("never", "until", "instead"), 0 to 1.
+
+    What replaced another record rules that one out.
+    """
+    if hit.chunk.fields.get("supersedes"):
+        return 1.0
     return min(len(_RULES_OUT.findall(hit.chunk.body)), MOST_RULING_WORDS) / MOST_RULING_WORDS
 
 

@@ -53,6 +53,9 @@ FAILURE_ERRORS = 3
 HISTORY_WORDS = 40
 """Words of a question that may ask about history: a longer text is an issue, in which a "why" asks something else."""
 
+FAILURE_PLACES = 2
+"""Files of code after a failure, if its trace names no more: the first is mostly the right one."""
+
 PINNED_ITEMS = 5
 """Most pinned memories of a brief: few, because what is always shown is paid for in every session."""
 
@@ -88,8 +91,8 @@ PREMORTEM, BRIEF, FAILURE = "premortem", "brief", "failure"
 PREMORTEM_TOKENS, PREMORTEM_LIMIT = 1500, 10
 """Default budget and items per section, as the first specification has them."""
 
-BRIEF_TOKENS, BRIEF_LIMIT = 1000, 8
-"""Every session pays for the brief, whether it is needed or not: two thirds of a premortem."""
+BRIEF_TOKENS, BRIEF_LIMIT = 300, 8
+"""Every session pays for the brief, whether it is needed or not."""
 
 FAILURE_TOKENS, FAILURE_LIMIT = 2000, 10
 
@@ -272,7 +275,8 @@ def failure_plan(request: AssembleRequest) -> Plan:
     memories = PlannedSection(Kind.MEMORY, weight["memories"], limit, ATTEMPTS, errors, question=question)
     # The first line of a question counts most, but the first line of a log is not telling.
     text = "\n".join((*reported_errors(query)[:1], request.query))
-    places = PlannedSection(Kind.CODE, weight["places"], limit, PLACES, question=text)
+    named = max(len(own_files(query)), FAILURE_PLACES)
+    places = PlannedSection(Kind.CODE, weight["places"], min(limit, named), PLACES, question=text)
     return Plan((attempts, repairs, memories, places), FAILURE_TITLE, unique=True)
 
 

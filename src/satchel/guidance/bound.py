@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from satchel import lazy_numpy as np
+from satchel.search import bm25
 from satchel.search.change_impact import with_former_names
 from satchel.search.chunks import chunk_of, stored_rows
-from satchel.search.query import analyse
+from satchel.search.query import Query, analyse
 from satchel.search.searcher import CANDIDATE_SPANS, search_kind
+from satchel.search.successors import successors
 from satchel.store.protocol import Store
+from satchel.store.records import Document, StoredChunk
 from satchel.system.globs import Globs
 from satchel.types import EdgeType, Hit, Kind, ScoredSpan, Signal
 from satchel.vocabulary import OutcomeStatus, parse_moment
@@ -25,8 +29,9 @@ def bound_records(
 ) -> list[Hit]:
     """Return the records of a kind that are bound to one of these files, each once; failed experiences come first.
 
-    Those whose globs match come before those whose text names a file, which are left out without `naming`. `index`
-    knows the files of the root and their former names. What has expired by `now` is left out.
+    Those whose globs match come before those whose text names a file, which are left out without `naming`; what
+    replaced a record that names one follows. `index` knows the files of the root and their former names. What has
+    expired by `now` is left out.
     """
     names = with_former_names(files, index)
     hits: dict[int, Hit] = {}
@@ -42,9 +47,7 @@ def _matching(store: Store, kind: Kind, paths: Sequence[str]) -> list[Hit]:
     globs = [glob for glob in store.edge_targets([EdgeType.BOUND]) if Globs((glob,)).first(paths) is not None]
     rows = stored_rows(store, sorted({row for row, *_ in store.edges_to(globs, [EdgeType.BOUND])}))
     visible = frozenset(store.iterate_keys(kind)) if rows else frozenset()
-    own = [row for row in rows.values() if row[0].kind is kind and row[0].key in visible]
-    own.sort(key=lambda row: (-row[0].created, row[0].key))
-    return [Hit(chunk_of(*row), 1.0, 0.0, (ScoredSpan(row[1].start, row[1].end, 0.0),), (SIGNAL,)) for row in own]
+    return _whole(row for row in rows.values() if row[0].kind is kind and row[0].key in visible)
 
 
 def _naming(store: Store, kind: Kind, paths: Sequence[str], index: Store, now: float) -> list[Hit]:
@@ -54,7 +57,30 @@ def _naming(store: Store, kind: Kind, paths: Sequence[str], index: Store, now: f
     named = re.compile("|".join(_name_pattern(index, path) for path in paths))
     texts = store.texts(hit.chunk.document for hit in hits)
     chosen = [hit for hit in hits if named.search(texts[hit.chunk.document])]
-    return [hit._replace(signals=(*hit.signals, SIGNAL)) for hit in chosen]
+    return [
+        *(hit._replace(signals=(*hit.signals, SIGNAL)) for hit in chosen),
+        *_replacing(store, kind, query, named),
+    ]
+
+
+def _replacing(store: Store, kind: Kind, query: Query, named: re.Pattern[str]) -> list[Hit]:
+    """Return what replaced the records whose text names a file, the newest first."""
+    lexicon = store.lexicon(kind)
+    held = [units for _, units in bm25.holders(lexicon, query.terms, hidden=True)] if query.terms else []
+    evidence = np.zeros(len(lexicon.live_chunk))
+    for units in held:
+        evidence[units] += 1
+    heirs = successors(store, lexicon, kind, evidence)
+    owners = lexicon.columns.document_id[lexicon.columns.chunk_document[[*heirs]]].tolist() if heirs else []
+    texts = store.texts(owners)
+    rows = {heir for heir, owner in zip(heirs.values(), owners, strict=True) if named.search(texts.get(owner, ""))}
+    return _whole(stored_rows(store, lexicon.columns.chunk_row[sorted(rows)].tolist()).values() if rows else ())
+
+
+def _whole(rows: Iterable[tuple[Document, StoredChunk]]) -> list[Hit]:
+    """Return whole records as hits, the newest first."""
+    ordered = sorted(rows, key=lambda row: (-row[0].created, row[0].key))
+    return [Hit(chunk_of(*row), 1.0, 0.0, (ScoredSpan(row[1].start, row[1].end, 0.0),), (SIGNAL,)) for row in ordered]
 
 
 def _name_pattern(index: Store, path: str) -> str:

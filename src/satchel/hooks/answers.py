@@ -26,7 +26,7 @@ from satchel.system.locations import as_listed
 from satchel.text import CHATTER, GREETINGS, STOP_WORDS, stem, terms_of, words
 from satchel.tokens import counter
 from satchel.types import Context, Kind
-from satchel.vocabulary import CLIENT_SESSION, FIND
+from satchel.vocabulary import CLIENT_SESSION, FIND, WORK_SHARE
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -216,9 +216,6 @@ BRIEF = "brief"
 
 BRIEF_TOKENS = 300
 """Most tokens of the brief beside the checkpoint and the active experience: every session pays for it."""
-
-WORK_SHARE = 0.5
-"""Largest share of it for what is remembered about the files that were worked on lately."""
 
 CHECKPOINT_CHARACTERS = 2_400
 """Length limit of the checkpoint, a quarter of the limit of an answer."""

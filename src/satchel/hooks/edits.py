@@ -8,6 +8,7 @@ from __future__ import annotations
 from satchel.hooks.answers import below
 from satchel.hooks.event_context import Answer, EventContext, counted, nothing
 from satchel.hooks.hosts import HookEvent
+from satchel.intent import Intent, intent_of
 from satchel.system import telemetry
 
 LESSON_TOKENS = 120
@@ -52,6 +53,9 @@ def lessons(hook: EventContext) -> Answer:
         return nothing("nothing is remembered here yet")
     if not hook.has_index:
         return nothing("there is no index yet")
+    prompts = hook.session.read()["prompts"] if hook.session is not None else []
+    if prompts and intent_of(prompts[-1]) is Intent.TIDIES:
+        return nothing("the last prompt changes no behaviour")
     return hook.packed(lambda tokens: _packed(hook, files, tokens), LESSON_TOKENS)
 
 

@@ -174,11 +174,12 @@ def fill(
     progress: Progress | None = None,
     should_stop: ShouldStop = never,
     most_code: int = MOST_CODE,
+    beside: Sequence[str] = (),
 ) -> int:
     """Give every chunk of these kinds a vector, of code `most_code` chunks, and return the number of new ones.
 
-    Vectors of another fingerprint are deleted once there is a complete set of this one. A stop takes a batch of
-    `BATCH_CHUNKS` at most. Raises EmbeddingError; earlier vectors are kept.
+    Vectors of other fingerprints, except those `beside`, are deleted once there is a complete set of this one. A stop
+    takes a batch of `BATCH_CHUNKS` at most. Raises EmbeddingError; earlier vectors are kept.
     """
     progress = progress or Quiet()
     mark = fingerprint(embedder)
@@ -205,12 +206,17 @@ def fill(
         pending.publish(store, mark, embedder.max_tokens)
         raise
     made += pending.publish(store, mark, embedder.max_tokens)
-    _complete(store, mark)
+    _complete(store, mark, *beside)
     return made
 
 
-def fill_from_table(store: Store, kinds: Sequence[Kind], table: Embedder, should_stop: ShouldStop = never) -> int:
-    """Do what `fill` does with a table of words, which makes vectors in less time than a cache needs to find them."""
+def fill_from_table(
+    store: Store, kinds: Sequence[Kind], table: Embedder, should_stop: ShouldStop = never, *, is_beside: bool = False
+) -> int:
+    """Do what `fill` does with a table of words, which makes vectors in less time than a cache needs to find them.
+
+    With `is_beside` those of a model are kept.
+    """
     mark, made = fingerprint(table), 0
     rows = sorted(store.without_vector(kinds, mark))  # in ascending order they fill the pages of the database
     for start in range(0, len(rows), PUBLISH_CHUNKS):
@@ -221,15 +227,16 @@ def fill_from_table(store: Store, kinds: Sequence[Kind], table: Embedder, should
             vectors = encode(table.embed_documents([entry.text for entry in texts]), mark)
             writer.put_vectors(mark, [(entry.row, vector) for entry, vector in zip(texts, vectors, strict=True)])
             made += len(texts)
-    _complete(store, mark)
+    if not is_beside:
+        _complete(store, mark)
     return made
 
 
-def _complete(store: Store, mark: str) -> None:
-    """Keep no vectors but those of this fingerprint: all chunks have one."""
+def _complete(store: Store, mark: str, *others: str) -> None:
+    """Keep no vectors but those of this fingerprint, which all chunks have, and of others that come beside it."""
     if store.meta(VECTORS_COMPLETE) != mark:
         with store.write() as writer:
-            writer.keep_vectors(mark)
+            writer.keep_vectors(mark, *others)
             writer.set_meta(VECTORS_COMPLETE, mark)
 
 

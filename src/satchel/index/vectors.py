@@ -16,7 +16,7 @@ from satchel.settings import Settings
 from satchel.store.place import StorePlace
 from satchel.store.protocol import VECTORS_COMPLETE, Store
 from satchel.system import telemetry
-from satchel.types import MEMORY_KINDS, Failure, Kind, ShouldStop
+from satchel.types import LESSON_KINDS, MEMORY_KINDS, Failure, Kind, ShouldStop
 
 if TYPE_CHECKING:
     from satchel.index.run import Progress, VectorReport
@@ -82,9 +82,9 @@ class IndexVectors:
         """What was just written gets its vector at once where that takes milliseconds, else by whoever comes next."""
         if self._thread is not None:
             self.wake()
-        elif not self._is_behind and self.embedder is not None and self.embedder.is_quick:
+        elif not self._is_behind and self.embedder is not None:
             deadline = time.monotonic() + QUICK_SECONDS
-            self.fill(None, lambda: time.monotonic() > deadline)
+            self.fill(None, lambda: time.monotonic() > deadline, with_model=self.embedder.is_quick)
             self._is_behind = time.monotonic() > deadline
 
     def fill_from_table(self, should_stop: ShouldStop, unchanged: Store | None = None) -> None:
@@ -103,15 +103,19 @@ class IndexVectors:
         if report.failure is not None:
             telemetry.warning("vectors are not filled", reason=report.failure.message)
 
-    def fill(self, progress: Progress | None, should_stop: ShouldStop) -> VectorReport:
-        """Give every chunk of the chosen kinds a vector; nothing where there is no embedder."""
+    def fill(self, progress: Progress | None, should_stop: ShouldStop, *, with_model: bool = True) -> VectorReport:
+        """Give every chunk of the chosen kinds a vector; nothing where there is no embedder.
+
+        Lessons get one of the table, too, where a model makes the others: a hook has no time to load it. Without
+        `with_model` nothing else is made.
+        """
         from satchel.index.run import VectorCounts, VectorReport
 
         embedder = self.embedder
         if embedder is None:
             return VectorReport(0, VectorCounts(), self.choice.failure)
         with self._running:
-            report = self._fill(embedder, progress, should_stop)
+            report = self._fill(embedder, progress, should_stop, with_model=with_model)
         self._is_behind = self._is_behind and not report.counts.is_complete
         return report
 
@@ -131,11 +135,15 @@ class IndexVectors:
                 failure = Failure("vectors", str(error), "`satchel doctor` says more")
         return VectorReport(0, VectorCounts(kinds), failure)
 
-    def _fill(self, embedder: Embedder, progress: Progress | None, should_stop: ShouldStop) -> VectorReport:
+    def _fill(
+        self, embedder: Embedder, progress: Progress | None, should_stop: ShouldStop, *, with_model: bool
+    ) -> VectorReport:
+        from satchel.embed.static import StaticTable
         from satchel.index.embedding import VectorCache, counts, fill, fill_from_table
         from satchel.index.run import VectorCounts, VectorReport
 
-        cache = None if embedder.is_table else VectorCache(self._cache / CACHE_NAME, self._key)
+        table = None if embedder.is_table else StaticTable()
+        cache = VectorCache(self._cache / CACHE_NAME, self._key) if table is not None and with_model else None
         most_code = self._settings.embed_code_chunks
         made, kinds = 0, dict[Kind, tuple[int, int]]()
         failure = None
@@ -146,10 +154,14 @@ class IndexVectors:
                     if not store.is_published:  # a write would make an index, which may begin as the copy of another
                         continue
                     try:
-                        if cache is None:
+                        lessons = [kind for kind in LESSON_KINDS if kind in chosen]
+                        if table is None:
                             made += fill_from_table(store, chosen, embedder, should_stop)
-                        else:
-                            made += fill(store, chosen, embedder, cache, progress, should_stop, most_code)
+                        elif lessons:
+                            fill_from_table(store, lessons, table, should_stop, is_beside=True)
+                        if cache is not None:
+                            beside = [fingerprint(table)] if table is not None and lessons else []
+                            made += fill(store, chosen, embedder, cache, progress, should_stop, most_code, beside)
                     finally:
                         kinds |= counts(store, chosen, embedder, most_code).kinds
         except (EmbeddingError, MissingExtraError, StoreError, LockedError) as error:

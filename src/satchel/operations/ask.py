@@ -353,7 +353,7 @@ def _premortem(call: OperationCall) -> Answered:
     else:
         request = engine.brief_request(arguments.get("failure"), **options)
         notes = call.refreshed() if mode == AFTER_FAILURE else []
-    context = engine.answer(request, notes)
+    context = engine.brief_answer(request) if mode == BRIEF else engine.answer(request, notes)
     nothing = {
         PREMORTEM: f"no experience of {arguments.get('domain')} failed here yet: keep them with {spelling.experience}",
         BRIEF: f"nothing is remembered here yet: {spelling.remember} keeps what should be known",

@@ -43,7 +43,7 @@ class Occurrences(NamedTuple):
         factors = np.repeat(np.asarray(weights) * self.idf, self.sizes)
         return np.bincount(self.units, self.saturated * factors, total).astype(np.float64, copy=False)
 
-    def masses(self, masses: Sequence[float], total: int) -> FloatArray:
+    def masses(self, masses: Sequence[float] | FloatArray, total: int) -> FloatArray:
         """Return the summed masses of the terms that each of `total` units contains, 0 for dead ones."""
         sums = np.bincount(self.units, np.repeat(masses, self.sizes), total).astype(np.float64, copy=False)
         sums[self.dead] = 0.0
@@ -56,7 +56,8 @@ class Scores(NamedTuple):
     `title` is BM25 of the title's terms alone on chunks. `name` is the idf mass of terms in a path or defined name, by
     document; `stem` is the share (0 to 1) of the title in what a file is called, times the share of the latter that is
     in the title. `matched` is the absolute share (0 to 1) of the question's idf mass that a unit contains, without
-    guessed names; `title_mass` is the idf mass of the title.
+    guessed names; `term_shares` is that of each term, also of those in dead units alone. `title_mass` is the idf mass
+    of the title.
     """
 
     span: FloatArray
@@ -70,6 +71,7 @@ class Scores(NamedTuple):
     document_matched: FloatArray
     title_mass: float
     chunk_occurrences: Occurrences
+    term_shares: FloatArray
 
 
 _Run = tuple[IntArray, IntArray, FloatArray]
@@ -165,7 +167,7 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     in_names = np.minimum(term_weights, weights.LARGEST_NAME_TERM)
     names = np.where(in_spans.counts > 0, in_documents.idf * in_names, 0.0).tolist()
     share = 1.0 / mass if mass else 0.0
-    shares = (in_chunks.idf * asked).tolist()
+    shares = in_chunks.idf * asked
     spans, chunks, documents = map(len, (lexicon.live_span, lexicon.live_chunk, lexicon.live_document))
     return Scores(
         in_spans.sum(term_weights, spans),
@@ -179,6 +181,7 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
         in_documents.masses(shares, documents) * share,
         title_mass,
         in_chunks,
+        rarities * asked * share,
     )
 
 
@@ -202,14 +205,18 @@ def chunk_scores(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = 
     return found.sum([term.weight for term in terms], len(lexicon.columns.chunk_row))
 
 
-def holders(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> list[tuple[float, IntArray]]:
-    """Return for each term its share (0 to 1) of the idf mass of all, and the chunks that contain it."""
+def holders(lexicon: Lexicon, terms: Sequence[QueryTerm], *, hidden: bool = False) -> list[tuple[float, IntArray]]:
+    """Return for each term its share (0 to 1) of the idf mass of all, and the chunks that contain it.
+
+    With `hidden` also dead chunks.
+    """
     found = _found(lexicon, terms, files=False)[0][1]
     rarities = np.where(found.counts == 0, idf(lexicon.chunk_count, 0), found.idf).tolist()
     shares = [term.weight * rarity for term, rarity in zip(terms, rarities, strict=True)]
     mass = sum(shares) or 1.0
     every = np.split(found.units, np.cumsum(found.sizes)[:-1])
-    return [(share / mass, units[lexicon.live_chunk[units]]) for share, units in zip(shares, every, strict=False)]
+    visible = (units if hidden else units[lexicon.live_chunk[units]] for units in every)
+    return [(share / mass, units) for share, units in zip(shares, visible, strict=False)]
 
 
 _Parts = tuple[_Part | None, ...]

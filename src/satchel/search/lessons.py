@@ -19,6 +19,7 @@ from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
 from satchel.search.query import TELLING_FORMS, Query, QueryTerm
 from satchel.search.strength import title_of
+from satchel.search.successors import successors
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
 from satchel.text import EXACT_MARK, stem
@@ -38,7 +39,11 @@ EVERY_WORD, BESIDE_EVERY_WORD = 0.99, 0.4
 """Where a record has this share of the words of a request, others need this part of its evidence."""
 
 SHORT_NUMBER = 2
-"""Digits of a number that says nothing without the words around it."""
+"""Digits of a number that says nothing without a common word or kind of work: of a request for Python 3.12 a record
+about Debian 12 may be needed, one about shelf 12 is not."""
+
+LEAST_KINDS = 2
+"""Kinds of evidence of a record that may have little of each."""
 
 LEAST_WORDS = 2
 """Words of a question that a record has: one alone is a coincidence."""
@@ -52,15 +57,51 @@ def is_lesson(signals: Iterable[Signal]) -> bool:
 class Bearing(NamedTuple):
     """The evidence that each chunk of a kind bears on a request.
 
-    `total` is the sum, 0 for chunks that do not bear on it; `below` is that of the others. `file` and `work` are parts
-    of it, 0 to 1, None where only words count. `bar` says what a chunk needs.
+    `total` is the sum, 0 for chunks that do not bear on it; `below` is that of the others. `words`, `meaning`, `file`
+    and `work` are parts of it, 0 to 1. `bar` says what a chunk needs.
     """
 
     total: FloatArray
     below: FloatArray
-    file: FloatArray | None
-    work: FloatArray | None
+    words: FloatArray
+    meaning: FloatArray
+    file: FloatArray
+    work: FloatArray
     bar: str
+
+
+class _Evidence(NamedTuple):
+    """What each chunk has in common with a request, dead ones too.
+
+    `words` is the share of its words and `matched` how well it answers the request. `meaning`, `file` and `work` are 0
+    to 1. `shared` words have a `rarity`, as in `_words_of`; `named` is 1 where it has a name.
+    """
+
+    words: FloatArray
+    meaning: FloatArray
+    matched: FloatArray
+    file: FloatArray
+    work: FloatArray
+    shared: FloatArray
+    rarity: FloatArray
+    named: FloatArray
+
+    def inherit(self, former: int, heir: int) -> None:
+        """Let a chunk speak for the one that it replaced."""
+        for part in self:
+            part[heir] = max(part[heir], part[former])
+
+    @property
+    def said(self) -> FloatArray:
+        """How much the words and the meaning of each chunk bear on the request, 0 to 1."""
+        return (1 - weights.LESSON_MEANING) * self.words + weights.LESSON_MEANING * self.meaning
+
+    @property
+    def kinds(self) -> FloatArray:
+        """How many kinds of evidence each chunk has: one everyday word that it shares is one at most."""
+        every = (self.words >= weights.LESSON_KIND, self.meaning >= weights.LESSON_KIND, self.file > 0, self.work > 0)
+        count: FloatArray = np.add.reduce(every, dtype=np.float64)
+        return count
 
 
 def bearing(
@@ -80,37 +121,63 @@ def bearing(
     `intent` the wording tells it.
     """
     lexicon = store.lexicon(kind)
-    by_chance = _shares_numbers_alone(lexicon, query, scores.chunk_occurrences)
-    shares, matched = np.where(by_chance, 0.0, scores.chunk_matched), np.where(by_chance, 0.0, matched)
-    by_words = shares if meaning is None else (1 - weights.LESSON_MEANING) * shares + weights.LESSON_MEANING * meaning
     intent = intent or intent_of(title_of(query))
-    file: FloatArray | None = None
-    work: FloatArray | None = None
+    found = _evidence(store, lexicon, query, scores, matched, meaning, paths, intent)
+    for former, heir in successors(store, lexicon, kind, found.words + found.file).items():
+        found.inherit(former, heir)
+    total = found.said + weights.LESSON_FILE * found.file + weights.LESSON_WORK * found.work
     if intent is Intent.CHANGES:
-        file, work = _naming(store, lexicon, paths[:LED_TO]), _working(lexicon, query)
-        total = by_words + weights.LESSON_FILE * file + weights.LESSON_WORK * work
         floor = weights.LESSON_FLOOR
-        if shares[lexicon.live_chunk].max(initial=0.0) >= EVERY_WORD:
+        if found.words[lexicon.live_chunk].max(initial=0.0) >= EVERY_WORD:
             floor = max(floor, BESIDE_EVERY_WORD * float(total[lexicon.live_chunk].max()))
-        bears = total >= floor
-        bar = f"evidence of {floor:.2g}"
+        alone = max(floor, weights.LESSON_ALONE)
+        bears = (total >= alone) | ((total >= floor) & (found.kinds >= LEAST_KINDS))
+        bar = f"evidence of {floor:.2g} of two kinds, or {alone:.2g} of one"
     elif intent is Intent.FAILS:  # words of every log are no evidence
-        file, (count, rarity) = _naming(store, lexicon, paths), _words_of(query, scores.chunk_occurrences, lexicon)
-        total = by_words + weights.LESSON_FILE * file
         # A name such as `TypeError` is two words by itself, so it takes one more.
-        bears = (file > 0) | _named(lexicon, query) | ((rarity >= weights.LESSON_RARITY) & (count > LEAST_WORDS))
+        is_rare = (found.rarity >= weights.LESSON_RARITY) & (found.shared > LEAST_WORDS)
+        bears = (found.file > 0) | (found.named > 0) | is_rare
         bar = "a file or a name of the failure, or rare words of it"
     else:
         names_code = bool(query.paths) or any(mention.form in TELLING_FORMS for mention in query.symbols)
-        count, rarity = _words_of(query, scores.chunk_occurrences, lexicon)
-        bears = (matched >= weights.LESSON_SHARE) & (count >= LEAST_WORDS)
+        bears = (found.matched >= weights.LESSON_SHARE) & (found.shared >= LEAST_WORDS)
         bar = f"{weights.LESSON_SHARE:.0%} of the words"
         if intent is Intent.ASKS and not names_code:
-            bears |= (rarity >= weights.LESSON_RARITY) & (count >= LEAST_WORDS)
+            bears |= (found.rarity >= weights.LESSON_RARITY) & (found.shared >= LEAST_WORDS)
             bar += " or two rare ones"
-        total = np.maximum(by_words, matched)
+        total = np.maximum(found.said, found.matched)
     live = np.where(lexicon.live_chunk, total, 0.0)
-    return Bearing(np.where(bears, live, 0.0), np.where(bears, 0.0, live), file, work, bar)
+    parts = found.words, found.meaning, found.file, found.work
+    return Bearing(np.where(bears, live, 0.0), np.where(bears, 0.0, live), *parts, bar)
+
+
+def _evidence(
+    store: Store,
+    lexicon: Lexicon,
+    query: Query,
+    scores: bm25.Scores,
+    matched: FloatArray,
+    meaning: FloatArray | None,
+    paths: Sequence[str],
+    intent: Intent,
+) -> _Evidence:
+    """Return the evidence of each chunk by itself. Files and kinds of work count only where an intent asks for them."""
+    found, total = scores.chunk_occurrences, len(lexicon.live_chunk)
+    is_change = intent is Intent.CHANGES
+    work = _working(lexicon, query) if is_change else np.zeros(total)
+    by_chance = _shares_numbers_alone(lexicon, query, found) & (work == 0)
+    words = np.where(by_chance, 0.0, np.bincount(found.units, np.repeat(scores.term_shares, found.sizes), total))
+    named_files = paths[:LED_TO] if is_change else paths if intent is Intent.FAILS else ()
+    return _Evidence(
+        words,
+        # What has no meaning, as a record that was replaced, speaks by its words alone.
+        np.where(lexicon.live_chunk, words if meaning is None else meaning, words),
+        np.where(by_chance, 0.0, np.where(lexicon.live_chunk, matched, words)),
+        _naming(store, lexicon, named_files) if named_files else np.zeros(total),
+        work,
+        *_words_of(query, found, lexicon),
+        _named(lexicon, query),
+    )
 
 
 def _shares_numbers_alone(lexicon: Lexicon, query: Query, found: bm25.Occurrences) -> npt.NDArray[np.bool_]:
@@ -123,13 +190,13 @@ def _shares_numbers_alone(lexicon: Lexicon, query: Query, found: bm25.Occurrence
     return shares_numbers
 
 
-def _named(lexicon: Lexicon, query: Query) -> npt.NDArray[np.bool_]:
-    """Return which chunks have a name of a request as it is written, such as `RetryError`."""
+def _named(lexicon: Lexicon, query: Query) -> FloatArray:
+    """Return 1 for each chunk that has a name of a request as it is written, such as `RetryError`."""
     written = [mention.text.lower() for mention in query.symbols if mention.form in TELLING_FORMS]
     terms = [QueryTerm(f"{EXACT_MARK}{name}", 1.0, 0.0) for name in dict.fromkeys(written)]
-    named = np.zeros(len(lexicon.live_chunk), dtype=bool)
-    for _, chunks in bm25.holders(lexicon, terms) if terms else ():
-        named[chunks] = True
+    named = np.zeros(len(lexicon.live_chunk))
+    for _, chunks in bm25.holders(lexicon, terms, hidden=True) if terms else ():
+        named[chunks] = 1.0
     return named
 
 
@@ -152,7 +219,7 @@ def _working(lexicon: Lexicon, query: Query) -> FloatArray:
     count = max(lexicon.chunk_count, 2)
     for work in works_of(term.term for term in query.terms if not term.guessed):
         has = np.zeros(len(found), dtype=bool)
-        for _, chunks in bm25.holders(lexicon, [QueryTerm(term, 1.0, 0.0) for term in sorted(work)]):
+        for _, chunks in bm25.holders(lexicon, [QueryTerm(term, 1.0, 0.0) for term in sorted(work)], hidden=True):
             has[chunks] = True
         share = float((has & lexicon.live_chunk).sum()) / count
         if share > 0:
@@ -162,17 +229,26 @@ def _working(lexicon: Lexicon, query: Query) -> FloatArray:
 
 
 def _naming(store: Store, lexicon: Lexicon, paths: Sequence[str]) -> FloatArray:
-    """Return for each chunk 1 if its record names the first of these files, 1/2 for the second, and so on."""
+    """Return for each chunk 1 if its record names the first of these files, 1/2 for the second, and so on.
+
+    A record that names only the folder of a file (`config/`) has half of that.
+    """
     found = np.zeros(len(lexicon.live_chunk))
     for place, path in reversed([*enumerate(paths)]):
-        name = path.rpartition("/")[2]
-        terms = [QueryTerm(stem(word.lower()), 1.0, 0.0) for word in re.findall(r"[^\W_]+", name.partition(".")[0])]
-        holding = [frozenset(chunks.tolist()) for _, chunks in bm25.holders(lexicon, terms)] if terms else []
-        chunks = sorted(frozenset.intersection(*holding)) if holding else []
-        owners = lexicon.columns.document_id[lexicon.columns.chunk_document[chunks]].tolist() if chunks else []
-        texts = store.texts(list(dict.fromkeys(owners))) if owners else {}
-        written = re.compile(rf"(?<![\w.-]){re.escape(name)}(?!\w)")
-        for chunk, owner in zip(chunks, owners, strict=True):
-            if written.search(texts.get(owner, "")):
-                found[chunk] = 1 / (1 + place)
+        folders, _, name = path.rpartition("/")
+        for written, word, share in ((f"{folders.rpartition('/')[2]}/", "", 0.5), (name, name.partition(".")[0], 1.0)):
+            if len(written) > 1:
+                pattern = re.compile(rf"(?<![\w.-]){re.escape(written)}(?!\w)")
+                chunks = _written(store, lexicon, word or written, pattern)
+                found[chunks] = np.maximum(found[chunks], share / (1 + place))
     return found
+
+
+def _written(store: Store, lexicon: Lexicon, words: str, pattern: re.Pattern[str]) -> list[int]:
+    """Return the chunks that have all of these words, and whose record matches a pattern."""
+    terms = [QueryTerm(stem(word.lower()), 1.0, 0.0) for word in re.findall(r"[^\W_]+", words)]
+    holding = [frozenset(chunks.tolist()) for _, chunks in bm25.holders(lexicon, terms, hidden=True)] if terms else []
+    chunks = sorted(frozenset.intersection(*holding)) if holding else []
+    owners = lexicon.columns.document_id[lexicon.columns.chunk_document[chunks]].tolist() if chunks else []
+    texts = store.texts(list(dict.fromkeys(owners))) if owners else {}
+    return [chunk for chunk, owner in zip(chunks, owners, strict=True) if pattern.search(texts.get(owner, ""))]

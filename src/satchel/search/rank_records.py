@@ -171,7 +171,7 @@ def search_records(
     elif led_to is not None:
         found = bearing(store, kind, query, scores, matched, meaning, led_to, intent)
         ranked, matched = found.total, np.minimum(found.total, 1.0)
-        signals = _evidence(found, scores.chunk_matched, meaning)
+        signals = _evidence(found, has_meaning=meaning is not None)
     is_theme = query.is_broad and kind in LESSON_KINDS
     if is_theme:
         ranked, matched = _of_theme(store, kind, query, _share(ranked), matched, now, has_table=likeness is not None)
@@ -200,13 +200,13 @@ def _with_others(
     return result._replace(below=tuple(below), bar=found.bar)
 
 
-def _evidence(found: Bearing, words: FloatArray, meaning: FloatArray | None) -> list[_Column]:
+def _evidence(found: Bearing, *, has_meaning: bool) -> list[_Column]:
     """Return how much each chunk bears on a request, and the kinds of evidence of it."""
-    share = 0.0 if meaning is None else weights.LESSON_MEANING
-    columns = [_Column(BEARS, np.maximum(found.total, found.below), 1.0), _Column("words", words, 1 - share)]
-    columns += [_Column("vectors", meaning, share)] if meaning is not None else []
+    share = weights.LESSON_MEANING if has_meaning else 0.0
+    columns = [_Column(BEARS, np.maximum(found.total, found.below), 1.0), _Column("words", found.words, 1 - share)]
+    columns += [_Column("vectors", found.meaning, share)] if has_meaning else []
     parts = ((FILE, found.file, weights.LESSON_FILE), (WORK, found.work, weights.LESSON_WORK))
-    return columns + [_Column(name, values, weight) for name, values, weight in parts if values is not None]
+    return columns + [_Column(name, values, weight) for name, values, weight in parts]
 
 
 def _ordered(store: Store, kind: Kind, query: Query, hits: tuple[Hit, ...], *, is_theme: bool) -> tuple[Hit, ...]:

@@ -39,6 +39,10 @@ SPANS_PER_RECORD = 8
 """Spans of files that count as much as one record among the candidates. A record is one item while a file needs several
 spans: 50 records are read for the twenty that are shown, which saves 15 ms."""
 
+LESSON_CANDIDATES = 40
+"""Records that bear on a request among which those come first that somebody called important, or that rule something
+out."""
+
 CANDIDATE_SPANS = 400
 """Most spans given to the packer. 94 % of the expected functions are among the first 400 chunks."""
 
@@ -82,6 +86,7 @@ def search_kind(
     candidates = CANDIDATE_SPANS if candidates is None else candidates
     if kind in RECORD_KINDS:
         most = -(-candidates // SPANS_PER_RECORD)
+        most = max(most, LESSON_CANDIDATES) if led_to is not None else most
         return search_records(
             store,
             kind,

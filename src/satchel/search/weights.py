@@ -228,8 +228,14 @@ LESSON_WORK: Annotated[float, Between(0, 2)] = 0.3
 LESSON_WORK_RARITY: Annotated[float, Between(0.3, 6)] = 1.5
 """Factor on the rarity of a kind of work among the records (logarithm, 1 for a single record)."""
 
-LESSON_FLOOR: Annotated[float, Between(0, 0.6)] = 0.08
-"""Least evidence that a record bears on a request."""
+LESSON_FLOOR: Annotated[float, Between(0, 0.6)] = 0.12
+"""Least evidence that a record bears on a request, of two kinds: words, meaning, a file, the kind of work."""
+
+LESSON_ALONE: Annotated[float, Between(0, 0.8)] = 0.25
+"""The same of one kind alone. Below both a record that shares one everyday word with a request would come."""
+
+LESSON_KIND: Annotated[float, Between(0, 0.6)] = 0.1
+"""Share of the words of a request, and similarity of meaning, from which on they are a kind of evidence."""
 
 LESSON_SHARE: Annotated[float, Between(0, 1)] = 0.5
 """Share of the words of a question, or of a request that changes no behaviour, that a record needs to bear on it, where

@@ -6,22 +6,26 @@ It is apart from the other guidance because a hook asks it before every edit: co
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Unpack
 
 from satchel.answer.lessons import lessons_context
-from satchel.answer.request import PackingOptions, make_request
+from satchel.answer.request import AssembleRequest, PackingOptions, make_request
 from satchel.errors import GitError
 from satchel.guidance.bound import bound_records
 from satchel.safety.sanitize import clean_field
 from satchel.services.open_root import OpenRoot, attempts, bench_of
 from satchel.services.receipts import ReceiptService, handles_of
-from satchel.system.git import find_repository, head, run
-from satchel.types import LESSON_KINDS, Context, Failure, Hit, Kind
-from satchel.vocabulary import OutcomeStatus
+from satchel.store.protocol import Store
+from satchel.system.git import Repository, find_repository, head, run
+from satchel.tokens import counter
+from satchel.types import LESSON_KINDS, Context, Failure, Format, Hit, Kind
+from satchel.vocabulary import WORK_SHARE, OutcomeStatus
 
 MOST_FILES = 20
 """Most files of one edit whose lessons are told."""
@@ -29,11 +33,23 @@ MOST_FILES = 20
 NAMED_FILES = 3
 """Most files of an edit that are named above its lessons."""
 
+BETWEEN = 2
+"""Tokens of the blank line between the lessons and the rest of a brief."""
+
 LAST_FILES = "the files of the last commits"
 """Words above the lessons of files that were worked on lately: these are many, and few of them have lessons."""
 
 RECENT_COMMITS = 5
-"""Last commits whose files count as what was worked on lately."""
+"""Last commits whose files count as what was worked on lately, of a branch with fewer commits of its own."""
+
+BRANCH_COMMITS = 30
+"""Most commits of a branch whose files count."""
+
+RECENT_EXPERIENCES = 3
+"""Last experiences whose files count: what their sessions changed may not be committed yet."""
+
+_BASES = ("refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/heads/main", "refs/heads/master")
+"""What a branch begins at; those that are missing do not count."""
 
 FAILURE_WEIGHT = 0.8
 """Importance that a failed experience has among memories."""
@@ -59,20 +75,48 @@ class LessonService:
         request = make_request("", self._root.settings, options)
         account = self._receipts.account(request.session, request.ledger)
         recent, failures = recent_files(self._root.places.root) if files is None else (files, [])
-        named = recent[:MOST_FILES]
-        about = LAST_FILES if files is None else ", ".join(clean_field(path) for path in named[:NAMED_FILES])
+        about = LAST_FILES if files is None else ", ".join(clean_field(path) for path in recent[:NAMED_FILES])
         for attempt in attempts(self._root):
             with attempt as states:
                 bench = bench_of(states, failures, account)
                 kinds = LESSON_KINDS if bench.memory is not None else ()
+                touched = experienced_files(bench.memory) if files is None and bench.memory is not None else []
+                named = [*dict.fromkeys((*touched, *recent))][:MOST_FILES]
                 bound = (bound_records(bench.store_of(kind), kind, named, bench.store, request.now) for kind in kinds)
                 hits = sorted(chain.from_iterable(bound), key=_order)
                 context = lessons_context(request, bench, hits, about, {"revision": bench.revision})
         return context, partial(self._receipts.keep, context, account, request.session, handles_of(context))
 
+    def brief(self, request: AssembleRequest, answer: Callable[[AssembleRequest], Context]) -> Context:
+        """Return the brief of a request, which `answer` gives: in Markdown after the lessons of the last files."""
+        if request.format is not Format.MARKDOWN:
+            return answer(request)
+        room = max(int(request.max_tokens * WORK_SHARE), 1)
+        lessons, deliver = self.told(
+            None, max_tokens=room, tokenizer=request.tokenizer, session=request.session, now=request.now
+        )
+        if not lessons.items:
+            return answer(request)
+        exclude = (*request.exclude, *(item.id for item in lessons.items))
+        rest = max(request.max_tokens - lessons.usage.used - BETWEEN, 1)
+        context = answer(replace(request, max_tokens=rest, exclude=exclude))
+        deliver()
+        text = "\n\n".join(filter(None, (lessons.text, context.text if context.items else "")))
+        used = counter(request.tokenizer).count(text)
+        return replace(
+            context,
+            text=text,
+            items=(*lessons.items, *context.items),
+            usage=context.usage._replace(limit=request.max_tokens, used=used),
+            sources_used=dict(Counter(lessons.sources_used) + Counter(context.sources_used)),
+        )
+
 
 def recent_files(root: Path) -> tuple[list[str], list[Failure]]:
-    """Return the files below a root that the last commits of the branch touched, the newest first, and failures."""
+    """Return the files below a root that the commits of the branch touched, the newest first, and failures.
+
+    Of a branch without commits of its own, as the main one, those of the last commits count.
+    """
     repository = find_repository(root)
     if repository is None:
         return [], []
@@ -81,12 +125,27 @@ def recent_files(root: Path) -> tuple[list[str], list[Failure]]:
     try:
         if head(repository) is None:
             return [], []
+        count = min(max(_commits_of_branch(repository), RECENT_COMMITS), BRANCH_COMMITS)
         options = ("--no-merges", "--name-only", "-z", "--no-renames", "--format=")
-        listed = run(repository, "log", f"-n{RECENT_COMMITS}", *options, "HEAD", "--")
+        listed = run(repository, "log", f"-n{count}", *options, "HEAD", "--")
     except GitError as error:
         return [], [Failure("git", str(error), "what was worked on lately is unknown")]
     paths = (os.fsdecode(path.strip(b"\n")) for path in listed.split(b"\0"))
     return list(dict.fromkeys(path.removeprefix(prefix) for path in paths if path and path.startswith(prefix))), []
+
+
+def _commits_of_branch(repository: Repository) -> int:
+    """Return the number of commits since the branch began, at most `BRANCH_COMMITS`."""
+    options = ("--ignore-missing", "--no-merges", "--count", f"-n{BRANCH_COMMITS}")
+    return int(run(repository, "rev-list", *options, "HEAD", *(f"^{base}" for base in _BASES), "--"))
+
+
+def experienced_files(memory: Store) -> list[str]:
+    """Return the files that the sessions of the last experiences changed, the newest first."""
+    newest = memory.newest(Kind.EXPERIENCE, RECENT_EXPERIENCES)
+    documents = memory.documents(newest)
+    listed = (documents[identity].fields.get("files") or () for identity in newest if identity in documents)
+    return list(dict.fromkeys(chain.from_iterable(listed)))
 
 
 def _order(hit: Hit) -> tuple[float, float, str]:

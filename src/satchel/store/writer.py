@@ -414,9 +414,9 @@ class Writer:
             "INSERT INTO vectors VALUES (?, ?, ?)", ((row, fingerprint, vector) for row, vector in vectors)
         )
 
-    def keep_vectors(self, fingerprint: str) -> None:
+    def keep_vectors(self, *fingerprints: str) -> None:
         """Delete the vectors of every other fingerprint."""
-        self._connection.execute("DELETE FROM vectors WHERE fingerprint <> ?", (fingerprint,))
+        self._connection.execute(f"DELETE FROM vectors WHERE NOT fingerprint {IN_LIST}", (json.dumps(fingerprints),))
 
     def merge(self, should_stop: Callable[[], bool]) -> None:
         """Merge small or half-dead segments where that is due, unless stopped."""

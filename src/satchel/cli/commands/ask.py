@@ -312,9 +312,10 @@ def premortem_command(invocation: Invocation, arguments: Json, *, strict: bool) 
 def brief_command(invocation: Invocation, arguments: Json, *, failed: str | None, strict: bool) -> int:
     """Show what to know when a session starts, or after a failure.
 
-    At a start: the values that experience taught, recent events and the memories that matter most, in 1,000 tokens.
-    With --after-failure: what failed like this before, and where in the code it happened, in 2,000 tokens. The
-    failure's error, names and files are taken from its output.
+    At a start: what is remembered about the files that the branch and the last experiences touched, the values that
+    experience taught, recent events and the memories that matter most, in 300 tokens. With --after-failure: what failed
+    like this before, and where in the code it happened, in 2,000 tokens. The failure's error, names and files are taken
+    from its output.
     """
     mode = {"mode": BRIEF}
     if failed is not None:

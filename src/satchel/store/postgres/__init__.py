@@ -435,9 +435,9 @@ class SharedWriter(Writer):
             fingerprint, [vector for vector in vectors if (vector[0] < FIRST_OWN) == is_team]
         ))  # fmt: skip
 
-    def keep_vectors(self, fingerprint: str) -> None:
+    def keep_vectors(self, *fingerprints: str) -> None:
         """As in `Writer`, of the own root: others of the team may use another model."""
-        self._each(lambda writer, is_team: None if is_team else writer.keep_vectors(fingerprint))
+        self._each(lambda writer, is_team: None if is_team else writer.keep_vectors(*fingerprints))
 
     def merge(self, should_stop: Callable[[], bool]) -> None:
         """As in `Writer`."""
