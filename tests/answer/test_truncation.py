@@ -49,6 +49,14 @@ FUNCTIONS: Mapping[str, tuple[str, str, list[str]]] = {
         "function work(a) {", "}",
         ["  a++;", "  if (a) {\n    b();\n  } else {\n    c();\n  }", "  // note"],
     ),
+    "kotlin": (
+        "fun work(a: Int): Int {", "  return a\n}",
+        ["  b(a)", "  if (a > 1) {\n    c()\n  }", "  // note", "  val x =\n    d()"],
+    ),
+    "lua": (
+        "function work(a)", "end",
+        ["  a = a + 1", "  if a then\n    b()\n  end", "  -- note", "  f(\n    1)"],
+    ),
     "php": (
         "<?php\nfunction work($a) {", "}",
         ["  $a++;", "  if ($a) {\n    b();\n  }", "  // note"],
@@ -64,6 +72,14 @@ FUNCTIONS: Mapping[str, tuple[str, str, list[str]]] = {
     "rust": (
         "fn work(a: i32) -> i32 {", "    a\n}",
         ["    a += 1;", "    if a > 1 {\n        b();\n    }", "    // note"],
+    ),
+    "scala": (
+        "object A {\n  def work(a: Int): Int = {", "    a\n  }\n}",
+        ["    b(a)", "    if (a > 1) {\n      c()\n    }", "    // note"],
+    ),
+    "swift": (
+        "func work(_ a: Int) -> Int {", "  return a\n}",
+        ["  b(a)", "  if a > 1 {\n    c()\n  }", "  // note", "  let x =\n    d()"],
     ),
     "tsx": (
         "function Work(a: number) {", "  return <b>{a}</b>;\n}",
