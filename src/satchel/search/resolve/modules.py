@@ -349,7 +349,8 @@ class Imports(ABC):
     def _of_packages(self, packages: Sequence[str], name: str) -> Entities:
         """Return what the innermost of these packages defines of a name, extensions of classes included."""
         named = self._packaged(name)
-        every = ([one for one, package in named if package == wanted and self._is_top(one)] for wanted in packages)
+        top = [(one, package) for one, package in named if "." not in self._written(one)]
+        every = ([one for one, package in top if package == wanted] for wanted in packages)
         return tuple(next(filter(None, every), ()))
 
     def _packaged(self, name: str) -> list[tuple[CodeDefinition, str]]:
@@ -359,22 +360,24 @@ class Imports(ABC):
         files = ((one, self.code.file(one.path)) for one in named)
         return [(one, self.packages_of(file)[0]) for one, file in files if file is not None]
 
-    def _is_top(self, one: CodeDefinition) -> bool:
-        """Return whether a definition is outside of a class: its owner is nothing, or what an extension extends."""
-        if not one.owner or one.language != "kotlin":
-            return not one.owner
-        file = self.code.file(one.path)
+    def _is_extension(self, one: CodeDefinition) -> bool:
+        """Return whether the owner of a definition of Kotlin is the type that it extends, not a class around it."""
+        file = self.code.file(one.path) if one.owner and one.language == "kotlin" else None
         match = re.search(rf"(\.)?`?\b{re.escape(one.name)}\b", file.lines(one.line, one.line)) if file else None
         return match is not None and match[1] is not None
+
+    def _written(self, one: CodeDefinition) -> str:
+        """Return the name by which an import calls a definition: an extension is imported without what it extends."""
+        around = one.owner.rpartition(".")[0] if self._is_extension(one) else one.owner
+        return f"{around}.{one.name}" if around else one.name
 
     def _imported_name(self, target: str) -> Entities:
         """Return what the whole name of an import means in languages with packages, or the end of one in Scala."""
         plain = target.replace(".Companion", "").replace("`", "")
         found = []
         for one, package in self._packaged(plain.rpartition(".")[2]):
-            full = f".{package}.{one.qualified}"
-            is_own = f".{package}.{one.name}" == f".{plain}" and self._is_top(one)
-            if is_own or full == f".{plain}" or (one.language == "scala" and full.endswith(f".{plain}")):
+            full = f".{package}.{self._written(one)}"
+            if full == f".{plain}" or (one.language == "scala" and full.endswith(f".{plain}")):
                 found.append(one)
         return tuple(found)
 

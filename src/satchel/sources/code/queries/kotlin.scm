@@ -9,6 +9,10 @@
   [(user_type (identifier) @owner . (type_arguments)? .)
    (nullable_type (user_type (identifier) @owner . (type_arguments)? .))]
   . name: (_) @name (function_body) @body) @function
+(function_declaration
+  [(user_type (identifier) @owner . (type_arguments)? .)
+   (nullable_type (user_type (identifier) @owner . (type_arguments)? .))]
+  . name: (_) @constant)
 (function_declaration name: (_) @constant)
 (secondary_constructor "constructor" @name (block) @body) @function
 (property_declaration (variable_declaration . (identifier) @name) (getter (function_body) @body)) @function
