@@ -360,7 +360,7 @@ class Imports(ABC):
         files = ((one, self.code.file(one.path)) for one in named)
         return [(one, self.packages_of(file)[0]) for one, file in files if file is not None]
 
-    def _is_extension(self, one: CodeDefinition) -> bool:
+    def is_extension(self, one: CodeDefinition) -> bool:
         """Return whether the owner of a definition of Kotlin is the type that it extends, not a class around it."""
         file = self.code.file(one.path) if one.owner and one.language == "kotlin" else None
         match = re.search(rf"(\.)?`?\b{re.escape(one.name)}\b", file.lines(one.line, one.line)) if file else None
@@ -368,10 +368,10 @@ class Imports(ABC):
 
     def _written(self, one: CodeDefinition) -> str:
         """Return the name by which an import calls a definition: an extension is imported without what it extends."""
-        around = one.owner.rpartition(".")[0] if self._is_extension(one) else one.owner
+        around = one.owner.rpartition(".")[0] if self.is_extension(one) else one.owner
         return f"{around}.{one.name}" if around else one.name
 
-    def _imported_name(self, target: str) -> Entities:
+    def imported_name(self, target: str) -> Entities:
         """Return what the whole name of an import means in languages with packages, or the end of one in Scala."""
         plain = target.replace(".Companion", "").replace("`", "")
         found = []
@@ -392,7 +392,7 @@ class Imports(ABC):
                 of_java = self._of_java(one.target, name) if file.language == "java" else ()
                 if file.language in {"kotlin", "scala"}:
                     of_java = self._of_packages([one.target], name) or self.of_members(
-                        self._imported_name(one.target), name
+                        self.imported_name(one.target), name
                     )
                 members = of_java or self.of_members(self.module_of(file, one), name)
                 if any(isinstance(one, CodeDefinition) for one in members):
@@ -417,7 +417,7 @@ class Imports(ABC):
         if family in {"go", "lua"}:
             return self.module_of(file, one)
         if family in {"kotlin", "scala"}:
-            return self._imported_name(one.target) or (OUTSIDE,)
+            return self.imported_name(one.target) or (OUTSIDE,)
         path = _SEPARATOR.sub("/", one.target)
         named = [(one, one.qualified.replace(".", "/")) for one in self.code.defined(path.rpartition("/")[2])]
         ends = [(one, (one.path.rpartition(".")[0], f"{folder_of(one.path)}/{inner}")) for one, inner in named]

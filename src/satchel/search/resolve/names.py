@@ -7,6 +7,7 @@ types, values and results of calls.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from satchel.search.resolve.code import (
     rust_module,
 )
 from satchel.search.resolve.modules import Imports, folder_of
-from satchel.search.resolve.places import Binding, How, aliased_type, last_name, receiver_of, result_type
+from satchel.search.resolve.places import Binding, How, aliased_type, expression_of, last_name, receiver_of, result_type
 from satchel.search.resolve.syntax import (
     above,
     binding_of,
@@ -48,6 +49,8 @@ _OPEN = frozenset({"csharp", "rust", "swift"})
 
 _CURRIED = frozenset({"kotlin", "scala"})
 """Languages in which a call may take its arguments in several brackets."""
+
+_DOCUMENTED = frozenset({"function_definition", "method_declaration", "property_declaration"})
 
 _INFERRED = frozenset({"var", "auto", "const auto", "let"})
 _NAMESPACES = syntax.CLASSES | {"namespace_definition", "namespace_declaration", "file_scoped_namespace_declaration"}
@@ -134,7 +137,7 @@ class Names(Imports):
     def _own_members(self, owner: CodeDefinition, name: str) -> Entities:
         candidates = [one for one in self.code.defined(name) if one.owner and one.language == owner.language]
         here = [one for one in candidates if one.path == owner.path and one.owner == owner.qualified]
-        if here or "outside" not in RULES[owner.language]:
+        if here or "outside" not in RULES[owner.language] or owner.language == "lua":
             return tuple(here)
         last = [one for one in candidates if one.owner.rpartition(".")[2] == owner.name]
         if owner.language == "go":
@@ -260,12 +263,13 @@ class Names(Imports):
         if kind in syntax.GENERIC:
             return self.value(file, first_child(node))
         if kind in syntax.DOTTED:
-            name = last_name(node)
-            return self._member_values(self.value(file, owner_of(name)), file.text(name))
+            return self._of_dotted(file, node)
         if kind in syntax.CALLS:
             return self._called(file, node)
         if kind in {"new_expression", "struct_expression"}:
             return self.value(file, field_of(node, "constructor", "name"))
+        if kind == "class_constant_access_expression":  # a case of an enumeration in PHP
+            return self.value(file, first_child(node))
         if kind in {"instance_expression", "constructor_expression"} or (
             kind == "object_creation_expression" and file.language == "php"
         ):
@@ -276,6 +280,16 @@ class Names(Imports):
             inner = field_of(node, "operand", "argument", "value", "expr", "target")
             return self.value(file, inner or first_child(node))
         return ()
+
+    def _of_dotted(self, file: SourceFile, node: Node) -> Entities:
+        """Return the value of a name of several parts, or of a whole path of packages and objects."""
+        name = last_name(node)
+        owner, text = owner_of(name), file.text(name)
+        values = self._member_values(self.value(file, owner), text)
+        if file.language in _CURRIED and owner is not None and all(one is OUTSIDE for one in values):
+            found = self._of_path(file, owner, text)
+            return tuple(value for one in found for value in self._as_value(one)) or values
+        return values
 
     def _leaf(self, file: SourceFile, node: Node) -> Entities:
         name, is_rust = file.text(node).partition("@")[0].partition("<")[0], file.language == "rust"
@@ -329,6 +343,8 @@ class Names(Imports):
         """Return the type of a constant; classes, functions and modules themselves."""
         if not isinstance(entity, CodeDefinition):
             return (entity,)
+        if entity.language == "scala" and self.code.is_property(entity):
+            return self.returned(entity)
         file, node = self.code.file(entity.path), self.code.name_node(entity)
         binding = binding_of(node) if node is not None else None
         if file is None or binding is None or binding.how is How.DECLARED or binding.value is None is binding.type:
@@ -344,8 +360,20 @@ class Names(Imports):
             return self._of_lua(file, bound, bound.value)
         if is_written or bound.value is not None:
             return self.typed(file, bound.type) if is_written else self.value(file, bound.value)
-        is_passed = bound.how is How.PARAMETER and file.language == "python"
-        return self._fixture(file, bound.node) if is_passed else ()
+        if bound.how is How.PARAMETER and file.language == "python":
+            return self._fixture(file, bound.node)
+        if file.language == "php":
+            return self._told_in_comment(file, bound.node)
+        return ()
+
+    def _told_in_comment(self, file: SourceFile, node: Node) -> Entities:
+        """Return the type that a comment gives a parameter or a property of PHP."""
+        around = next((one for one in above(node) if one.type in _DOCUMENTED), None)
+        if around is None:
+            return ()
+        if around.type == "property_declaration":
+            return self._documented(file, around, "@var", "")
+        return self._documented(file, around, "@param", file.text(node))
 
     def _of_lua(self, file: SourceFile, bound: Binding, value: Node) -> Entities:
         """Return the value of a variable of Lua: a table is what it is called, also one with a table behind it."""
@@ -355,6 +383,14 @@ class Names(Imports):
             behind = self.value(file, arguments.named_children[1])
             return behind or self.at(file, bound.node)
         return self.value(file, value) or self.at(file, bound.node)
+
+    def _documented(self, file: SourceFile, declared: Node, tag: str, name: str) -> Entities:
+        """Return the type that the comment above a declaration of PHP says."""
+        comment = declared.prev_named_sibling
+        if comment is None or comment.type != "comment":
+            return ()
+        match = re.search(rf"{tag}\s+([\w\\$]+)[^\n]*{re.escape(name)}(?!\w)", file.text(comment))
+        return self.dotted(file, principal(match[1]), declared) if match is not None else ()
 
     def _fixture(self, file: SourceFile, node: Node) -> Entities:
         """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest."""
@@ -370,25 +406,51 @@ class Names(Imports):
 
     def meaning(self, file: SourceFile, node: Node) -> Entities:
         """Return what a name means where it is used, called or inherited from."""
-        return self.code.exact(file, node) or self.once("meaning", file, node, self._meaning)
+        exact = self.code.exact(file, node)
+        if exact or file.language != "swift":
+            return exact or self.once("meaning", file, node, self._meaning)
+        meant = self.once("meaning", file, node, self._meaning)
+        own = [one for one in meant if not isinstance(one, CodeDefinition) or not self.code.is_extension(one)]
+        return tuple(own) or ((OUTSIDE,) if meant else ())  # a type that is only extended here is defined outside
 
     def _meaning(self, file: SourceFile, node: Node) -> Entities:
         owner, name = owner_of(node), file.text(node)
         if whole := self._of_whole_name(file, node):
             return whole
         if owner is not None:
-            return self.of_members(self.value(file, owner), name)
+            members = self.of_members(self.value(file, owner), name)
+            is_found = file.language not in _CURRIED or any(isinstance(one, CodeDefinition) for one in members)
+            return members if is_found else self._of_path(file, owner, name) or self._extending(file, node) or members
         if file.language == "rust" and file.source[node.end_byte : node.end_byte + 1] == b"!":
             return self.of_package(file, name) or (OUTSIDE,)
         bound = self.bound(file, name, node)
         if isinstance(bound, Import):
             return self.imported(file, bound, name)
+        is_outer = isinstance(bound, Binding) and file.language in _CURRIED and home(bound.node) == file.root
+        if is_outer and (near := self._of_class_around(file, name, node)):
+            return near
         if bound is None:
             return self.unbound(file, name, node)
         value, here = bound.value, self.at(file, bound.node)
         if here or value is None or value.type not in syntax.NAMED:
             return here or (OUTSIDE,)
         return self.meaning(file, value if value.type in syntax.LEAVES else last_name(value))
+
+    def _of_path(self, file: SourceFile, owner: Node, name: str) -> Entities:
+        """Return what a name is below a package or an object with its whole path: `os.write.over`."""
+        path = file.text(owner)
+        if not all(part.isidentifier() for part in path.split(".")):
+            return ()
+        packages = ("", *(f"{package}." for package in self.packages_of(file)))
+        every = (self.imported_name(f"{package}{path}.{name}") for package in packages)
+        return next(filter(None, every), ())
+
+    def _extending(self, file: SourceFile, node: Node) -> Entities:
+        """Return the extension of Kotlin that a file imports by this name, for a value whose class is unknown."""
+        name = file.text(node)
+        named = [one for one in file.imports if name in one.names] if file.language == "kotlin" else []
+        entities = (entity for one in named for entity in self.imported(file, one, name))
+        return tuple(one for one in entities if isinstance(one, CodeDefinition) and self.is_extension(one))
 
     def _of_whole_name(self, file: SourceFile, node: Node) -> Entities:
         """Return the definition that has the whole name of a constant in Ruby, where any file may reopen a module."""
@@ -435,8 +497,12 @@ class Names(Imports):
         written = field_of(declared, "return_type", "result", "returns", "type") or result_type(declared)
         if written is not None:
             return self.typed(file, written)
+        if file.language in _CURRIED:
+            return self.value(file, expression_of(declared))
         if "untyped" not in file.rules:
             return ()
+        if file.language == "php" and (told := self._documented(file, declared, "@return", "")):
+            return told
         for word in ("return", "yield"):
             for node in file.values_of(word, declared):
                 values = self.value(file, node)
@@ -502,6 +568,7 @@ class Names(Imports):
         own = _narrowed(own, lambda one: one.owner.rpartition(".")[2] != name)
         if file.language == "swift":
             own = _narrowed([one for one in own if not one.owner], lambda one: not self.code.is_extension(one))
+            own = own[:1] if own and self.code.is_extension(own[0]) else own
         if not file.document.secondary:
             own = _narrowed(own, lambda one: not is_secondary(one.path))
         if file.language in {"cpp", "csharp"}:

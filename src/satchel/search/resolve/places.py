@@ -198,6 +198,16 @@ def result_type(declared: Node) -> Node | None:
     return after if after is not None and after.type in _KOTLIN_TYPES else None
 
 
+def expression_of(declared: Node) -> Node | None:
+    """Return the value of a function that is one expression: `y` of `fun x() = y`, the last line of one in Scala."""
+    body = declared.child_by_field_name("body")
+    if declared.type == "function_definition" and body is not None:
+        return body.named_children[-1] if body.type == "block" and body.named_child_count else body
+    body = next((one for one in declared.named_children if one.type == "function_body"), None)
+    inner = body.named_children[0] if body is not None and body.named_child_count else None
+    return inner if inner is not None and inner.type != "block" else None
+
+
 def receiver_of(function: Node) -> Node | None:
     """Return the written type before the name of a function of Kotlin: `Buffer` of `fun Buffer.size()`."""
     name = function.child_by_field_name("name")

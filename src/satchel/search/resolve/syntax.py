@@ -138,6 +138,8 @@ def _bound(node: Node, inner: Node, parent: Node, *, in_pattern: bool) -> Bindin
         return _parameter(node, inner, parent, in_pattern=in_pattern)
     if kind in {"arrow_function", "lambda", "lambda_expression"}:
         return Binding(node, How.PARAMETER) if parent.child_by_field_name("parameter") == inner else None
+    if kind == "assignment" and parent.child_by_field_name("operator") is not None:
+        return None  # in Kotlin an assignment never makes a variable
     if kind == "match_pattern":
         return Binding(node, How.VALUE) if parent.child_by_field_name("condition") != inner else None
     if not any(inner in parent.children_by_field_name(field) for field in _PATTERN_FIELDS):

@@ -5,6 +5,7 @@
 (trait_definition name: (_) @name) @class
 (trait_definition name: (_) @name body: (_) @body) @class
 (enum_definition name: (_) @name body: (_) @body) @class
+(package_object name: (_) @name) @class
 (package_object name: (_) @name body: (_) @body) @class
 (given_definition name: (_) @name) @class
 (given_definition name: (_) @name body: (with_template_body) @body) @class

@@ -23,7 +23,6 @@
 ])
 (constructor_expression constructed_type: (user_type (type_identifier) @call . (type_arguments)? .))
 (attribute (user_type (type_identifier) @call . (type_arguments)? .))
-(macro_invocation (simple_identifier) @call)
 
 (attribute) @prefix
 (comment) @comment
