@@ -37,6 +37,10 @@ FUNCTIONS: Mapping[str, tuple[str, str, list[str]]] = {
         "class A {\n  int Work(int a) {", "  }\n}",
         ["    a++;", "    if (a > 1) {\n      a--;\n    }", "    // n"],
     ),
+    "elixir": (
+        "defmodule A do\n  def work(a) do", "    a\n  end\nend",
+        ["    b(a)", "    if a do\n      c()\n    end", "    # note"],
+    ),
     "go": (
         "func work(a int) int {", "\treturn a\n}",
         ["\ta++", "\tif a > 1 {\n\t\ta--\n\t}", "\t// note", "\tf(\n\t\ta,\n\t)"],
@@ -80,6 +84,10 @@ FUNCTIONS: Mapping[str, tuple[str, str, list[str]]] = {
     "swift": (
         "func work(_ a: Int) -> Int {", "  return a\n}",
         ["  b(a)", "  if a > 1 {\n    c()\n  }", "  // note", "  let x =\n    d()"],
+    ),
+    "terraform": (
+        'resource "a" "work" {', "}",
+        ["  a = 1", "  b {\n    c = 2\n  }", "  # note"],
     ),
     "tsx": (
         "function Work(a: number) {", "  return <b>{a}</b>;\n}",

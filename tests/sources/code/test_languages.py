@@ -126,6 +126,7 @@ def test_every_grammar_is_reached_by_some_name() -> None:
         "c",
         "cpp",
         "cs",
+        "ex",
         "go",
         "java",
         "js",
@@ -137,6 +138,7 @@ def test_every_grammar_is_reached_by_some_name() -> None:
         "rs",
         "scala",
         "swift",
+        "tf",
         "tsx",
         "ts",
     ]

@@ -284,11 +284,18 @@ def _lua(node: Node, source: ImportSource) -> Iterator[Binding]:
     yield source.unquoted(arguments.named_children[0]).strip("[]"), names
 
 
+def _elixir(node: Node, source: ImportSource) -> Iterator[Binding]:
+    target = source.text(_descendants(node, "alias")[0])
+    aliases = [one for one in _descendants(node, "pair") if source.text(_field(one, "key")).startswith("as:")]
+    yield target, (source.text(_field(aliases[0], "value")) if aliases else target.rpartition(".")[2],)
+
+
 _READERS: dict[str, Reader] = {
     "bash": _bash,
     "c": _c,
     "cpp": _c,
     "csharp": _csharp,
+    "elixir": _elixir,
     "go": _go,
     "java": _java,
     "javascript": _ecmascript,
