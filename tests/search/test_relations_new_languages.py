@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from satchel import Satchel
+from satchel.testing import TinyRepository
 from tests.search.conftest import Open
 
 KOTLIN = {
@@ -248,3 +252,23 @@ def test_lua_resolves_modules_tables_and_their_objects(open_files: Open) -> None
     assert code.callers(f"{store}.find") == ["lua/shop/client.lua:16", "lua/use.lua:4"]
     assert code.callers(f"{store}.new") == ["lua/shop/store.lua:3", "lua/shop/client.lua:9"]
     assert code.callers("lua/shop/other.lua::M.find") == []
+
+
+def test_calls_in_a_language_without_a_grammar_are_told_to_be_found_by_text_only(tmp_path: Path) -> None:
+    repository = TinyRepository(tmp_path / "repository")
+    repository.commit(
+        "Add",
+        {
+            "src/tank.zig": "pub fn fillTank(x: u8) void {\n    pump(x);\n}\n",
+            "src/main.zig": 'const tank = @import("tank.zig");\n\npub fn main() void {\n    tank.fillTank(3);\n}\n',
+            "lib/tank.ex": "defmodule Tank do\n  def empty_tank(x), do: x\n\n  def run, do: empty_tank(1)\nend\n",
+        },
+    )
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as satchel:
+        satchel.index()
+        zig = satchel.assemble("who calls fillTank").text
+        assert "Calls of fillTank, in zig found by text only:\n- 2 lines contain fillTank(: " in zig
+        assert "src/main.zig: 4" in zig
+        elixir = satchel.assemble("who calls Tank.empty_tank").text
+        heading = "Calls of Tank.empty_tank, in elixir found by text only:"
+        assert f"{heading}\n- 1 line contains empty_tank(: lib/tank.ex: 4" in elixir
