@@ -310,3 +310,6 @@ _READERS: dict[str, Reader] = {
     "tsx": _ecmascript,
     "typescript": _ecmascript,
 }
+
+WITH_IMPORTS = frozenset(_READERS)
+"""The languages whose import statements are read."""
