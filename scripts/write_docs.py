@@ -178,7 +178,7 @@ def language_table() -> str:
     judged = judged_sites()
     head = ("language", "outline", "imports", "calls by name", "calls on values", "implementations")
     rows = [f"| {' | '.join(head)} | judged sites | precision | recall |", "|---" * 9 + "|"]
-    for language in sorted(GRAMMARS, key=lambda one: LANGUAGE_NAMES.get(one, one).lower()):
+    for language in sorted(GRAMMARS, key=lambda one: (LANGUAGE_NAMES.get(one) or one).lower()):
         marks, is_named = grammar(language).marks, "named" in RULES.get(language, ())
         has_values = Mark.INHERIT in marks and not is_named
         known = [True, language in WITH_IMPORTS, not is_named, has_values]
