@@ -3,6 +3,7 @@
     python -m benchmarks.relations.measure FOLDER [--sites seven_languages.jsonl] [--output benchmarks/results/...]
 
 `sites.jsonl` has 100 sites of four languages, `seven_languages.jsonl` 150 of seven, `five_languages.jsonl` 200 of five.
+`held_out.jsonl` and `five_languages_held_out.jsonl` have further sites that nobody had worked with.
 
 FOLDER has the clones at the commits that the sites name. A site has the definition that its call means (several where
 each platform has its own), or null where that is outside of the repository. Sites were drawn by `sample.py` and judged

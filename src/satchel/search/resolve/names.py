@@ -480,7 +480,17 @@ class Names(Imports):
         entities = self.meaning(file, name)
         if text in syntax.PASSING and not any(isinstance(one, CodeDefinition) for one in entities):
             return self.value(file, owner_of(name))
+        if file.language in {"php", "swift"} and any(self._returns_self(one) for one in entities):
+            return self.value(file, owner_of(name)) or self.enclosing(file, node)
         return tuple(dict.fromkeys(value for one in entities for value in self.result(one)))
+
+    def _returns_self(self, entity: Entity) -> bool:
+        """Return whether a method returns an object of the class that it is called on, which may be an heir."""
+        declared = self.code.declaration(entity) if isinstance(entity, CodeDefinition) else None
+        file = self.code.file(entity.path) if isinstance(entity, CodeDefinition) else None
+        if file is None or declared is None or declared.type not in syntax.FUNCTIONS:
+            return False
+        return file.text(field_of(declared, "return_type") or result_type(declared)) in {"Self", "static"}
 
     def result(self, entity: Entity) -> Entities:
         """Return the result of calling something: an object of a class, or what a function returns."""
@@ -573,6 +583,8 @@ class Names(Imports):
             own = own[:1] if own and self.code.is_extension(own[0]) else own
         if not file.document.secondary:
             own = _narrowed(own, lambda one: not is_secondary(one.path))
+        if file.language == "php":
+            own = [one for one in own if not self._is_member(one)]  # a method is never called by its name alone
         if file.language in {"cpp", "csharp"}:
             own = self._in_reach(file, node, own) or own
         return tuple(_narrowed(own, lambda one: one.path == file.path))
