@@ -17,7 +17,6 @@
 (val_definition pattern: (identifier) @constant)
 (var_definition pattern: (identifier) @constant)
 (val_declaration name: (identifier) @constant)
-(class_parameter name: (_) @constant)
 (var_declaration name: (identifier) @constant)
 (simple_enum_case name: (_) @constant)
 (full_enum_case name: (_) @constant)
