@@ -4,6 +4,7 @@
 
 docs/cli.md is the help of every command; the tables of docs/configuration.md list every setting, those of
 docs/sources/memories.md every choice, those of docs/mcp.md every tool with its arguments,
+docs/sources/languages.md what is known of each language, with the figures of benchmarks/results/relations*.json,
 docs/architecture.md the rooms and how they import each other. With `--check` nothing is
 written, and the exit status is 1 when a page differs from what would be written.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 import ast
 import json
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -30,6 +32,8 @@ VOCABULARY_BEGIN = "<!-- vocabulary: written by `make docs` -->"
 VOCABULARY_END = "<!-- vocabulary: end -->"
 TOOLS_BEGIN = "<!-- tools: begin, written by `make docs` -->"
 TOOLS_END = "<!-- tools: end -->"
+LANGUAGES_BEGIN = "<!-- languages: begin, written by `make docs` -->"
+LANGUAGES_END = "<!-- languages: end -->"
 ROOMS_BEGIN = "<!-- rooms: begin, written by `make docs` -->"
 ROOMS_END = "<!-- rooms: end -->"
 
@@ -147,6 +151,56 @@ def mcp_page() -> str:
     return f"{before}{TOOLS_BEGIN}\n\n{tool_tables()}\n\n{TOOLS_END}{after}"
 
 
+LANGUAGE_NAMES = {
+    "cpp": "C++", "csharp": "C#", "javascript": "JavaScript", "php": "PHP", "tsx": "TSX", "typescript": "TypeScript",
+}  # fmt: skip
+"""Names that are not those of languages.txt with a capital letter."""
+
+WITHOUT_HEIRS = frozenset({"lua"})
+"""Languages with bases that are written as calls: their heirs are not told."""
+
+
+def judged_sites() -> dict[str, Counter[str]]:
+    """Sum the counts of judged call sites by the name of their language."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for path in sorted((DOCS.parent / "benchmarks" / "results").glob("relations*.json")):
+        groups = json.loads(path.read_text(encoding="utf-8")).get("groups", {})
+        for name, figures in groups.items():
+            counts[name].update({key: figures[key] for key in ("sites", "inside", "links", "right") if key in figures})
+    return counts
+
+
+def language_table() -> str:
+    """Every language with a grammar: what is known of its code, and how many calls are resolved rightly."""
+    from satchel.sources.code.imports import WITH_IMPORTS
+    from satchel.sources.code.languages import GRAMMARS, RULES, Mark, grammar
+
+    judged = judged_sites()
+    head = ("language", "outline", "imports", "calls by name", "calls on values", "implementations")
+    rows = [f"| {' | '.join(head)} | judged sites | precision | recall |", "|---" * 9 + "|"]
+    for language in sorted(GRAMMARS, key=lambda one: (LANGUAGE_NAMES.get(one) or one).lower()):
+        marks, is_named = grammar(language).marks, "named" in RULES.get(language, ())
+        has_values = Mark.INHERIT in marks and not is_named
+        known = [True, language in WITH_IMPORTS, not is_named, has_values]
+        known.append(has_values and language not in WITHOUT_HEIRS)
+        name = LANGUAGE_NAMES.get(language, language.capitalize())
+        counts = judged.get(name, Counter())
+        figures = [
+            f"{counts['right'] / counts[of]:.2f}".removeprefix("0") if counts[of] else "" for of in ("links", "inside")
+        ]
+        cells = [name, *("yes" if one else "no" for one in known), str(counts["sites"] or ""), *figures]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def languages_page() -> str:
+    """docs/sources/languages.md as it is, with a new table between the marks."""
+    text = (DOCS / "sources" / "languages.md").read_text(encoding="utf-8")
+    before, _, rest = text.partition(LANGUAGES_BEGIN)
+    _, _, after = rest.partition(LANGUAGES_END)
+    return f"{before}{LANGUAGES_BEGIN}\n\n{language_table()}\n\n{LANGUAGES_END}{after}"
+
+
 def room_imports() -> dict[str, set[str]]:
     """Map each room (folder) to the rooms that its modules import, without `safety` and `system`, which all use."""
     graph: dict[str, set[str]] = {}
@@ -207,6 +261,7 @@ def main() -> int:
         DOCS / "configuration.md": configuration_page(),
         DOCS / "sources" / "memories.md": memory_page(),
         DOCS / "mcp.md": mcp_page(),
+        DOCS / "sources" / "languages.md": languages_page(),
         DOCS / "architecture.md": architecture_page(),
     }
     stale = [path for path, text in pages.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]

@@ -37,6 +37,10 @@ FUNCTIONS: Mapping[str, tuple[str, str, list[str]]] = {
         "class A {\n  int Work(int a) {", "  }\n}",
         ["    a++;", "    if (a > 1) {\n      a--;\n    }", "    // n"],
     ),
+    "elixir": (
+        "defmodule A do\n  def work(a) do", "    a\n  end\nend",
+        ["    b(a)", "    if a do\n      c()\n    end", "    # note"],
+    ),
     "go": (
         "func work(a int) int {", "\treturn a\n}",
         ["\ta++", "\tif a > 1 {\n\t\ta--\n\t}", "\t// note", "\tf(\n\t\ta,\n\t)"],
@@ -48,6 +52,14 @@ FUNCTIONS: Mapping[str, tuple[str, str, list[str]]] = {
     "javascript": (
         "function work(a) {", "}",
         ["  a++;", "  if (a) {\n    b();\n  } else {\n    c();\n  }", "  // note"],
+    ),
+    "kotlin": (
+        "fun work(a: Int): Int {", "  return a\n}",
+        ["  b(a)", "  if (a > 1) {\n    c()\n  }", "  // note", "  val x =\n    d()"],
+    ),
+    "lua": (
+        "function work(a)", "end",
+        ["  a = a + 1", "  if a then\n    b()\n  end", "  -- note", "  f(\n    1)"],
     ),
     "php": (
         "<?php\nfunction work($a) {", "}",
@@ -64,6 +76,18 @@ FUNCTIONS: Mapping[str, tuple[str, str, list[str]]] = {
     "rust": (
         "fn work(a: i32) -> i32 {", "    a\n}",
         ["    a += 1;", "    if a > 1 {\n        b();\n    }", "    // note"],
+    ),
+    "scala": (
+        "object A {\n  def work(a: Int): Int = {", "    a\n  }\n}",
+        ["    b(a)", "    if (a > 1) {\n      c()\n    }", "    // note"],
+    ),
+    "swift": (
+        "func work(_ a: Int) -> Int {", "  return a\n}",
+        ["  b(a)", "  if a > 1 {\n    c()\n  }", "  // note", "  let x =\n    d()"],
+    ),
+    "terraform": (
+        'resource "a" "work" {', "}",
+        ["  a = 1", "  b {\n    c = 2\n  }", "  # note"],
     ),
     "tsx": (
         "function Work(a: number) {", "  return <b>{a}</b>;\n}",

@@ -18,7 +18,8 @@ from tests.sources.code.rendering import assert_tiles
         ("a.py", "def f(): ...\n", Kind.CODE, "python", [Role.FUNCTION]),
         ("bin/tool", "#!/usr/bin/env python3\ndef f(): ...\n", Kind.CODE, "python", [Role.FUNCTION]),
         ("a.h", "namespace a {\nvoid f() {}\n}\n", Kind.CODE, "cpp", [Role.CLASS, Role.FUNCTION]),
-        ("a.lua", "-- one\nfunction f() end\n", Kind.CODE, "lua", [Role.GAP]),
+        ("a.nim", "# one\nproc f() = discard\n", Kind.CODE, "nim", [Role.GAP]),
+        ("a.lua", "-- one\nfunction f() end\n", Kind.CODE, "lua", [Role.FUNCTION]),
         ("Makefile", "all:\n\techo\n", Kind.CODE, "make", [Role.SECTION]),
         ("a.md", "# A\n", Kind.DOC, "markdown", [Role.SECTION]),
         ("a.toml", "[a]\n", Kind.DOC, "toml", [Role.SECTION]),
@@ -42,8 +43,8 @@ def test_code_without_a_grammar_knows_its_comment_lines() -> None:
 
 
 def test_a_long_file_without_a_grammar_is_cut_into_gaps() -> None:
-    text = "local x = 1\n" * 100
-    _, found = outline_file("a.lua", text)
+    text = "let x = 1\n" * 100
+    _, found = outline_file("a.nim", text)
     assert len(found.parts) == 3
     assert {part.role for part in found.parts} == {Role.GAP}
     assert_tiles(found, text)

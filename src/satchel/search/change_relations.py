@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.search import weights
 from satchel.search.chunks import chunks_of
 from satchel.search.impact_wording import CALLEES, CALLS, HEIRS, names_asked_for, speaks_of_impact
 from satchel.search.strength import relevance_of
+from satchel.sources.code.languages import GRAMMARS, RULES
 from satchel.sources.roles import is_secondary
 from satchel.store.records import StoredChunk
 from satchel.types import Hit, Role, ScoredSpan, Signal
@@ -89,6 +90,8 @@ class Impact(NamedTuple):
     unresolved: Mapping[CodeDefinition, TextualCalls] = {}
     heads: Mapping[CodeDefinition, Heads] = {}
     told: str = ""
+    by_text: tuple[tuple[str, str, Mapping[str, list[int]]], ...] = ()
+    """Names of which no definition is known, with their language and the lines that contain them and a parenthesis."""
 
     @property
     def is_sure(self) -> bool:
@@ -114,10 +117,18 @@ class Impact(NamedTuple):
                     for path, lines in (textual.lines if textual else {}).items()
                 ],
                 "named": bool(textual and textual.is_named),
+                "by_text": target.language if "named" in RULES.get(target.language, ()) else "",
             }
             for target, callers in self.callers
             for textual in [self.unresolved.get(target)]
-        ]
+        ] + [
+            {
+                "name": name, "path": f"{prefix}{next(iter(lines))}", "line": 0, "calls": 0, "exact": 0, "files": [],
+                "unread_files": 0, "named": False, "by_text": language,
+                "unresolved": [{"path": f"{prefix}{path}", "lines": own} for path, own in lines.items()],
+            }
+            for name, language, lines in self.by_text
+        ]  # fmt: skip
 
 
 def _listed_heads(target: CodeDefinition, found: Heads, told: str, prefix: str) -> dict[str, Any]:
@@ -161,7 +172,8 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
     relations = Relations(store)
     targets = impact_targets(query.text, relations)
     if not targets:
-        return None
+        by_text = tuple(_by_text(query.text, relations))
+        return Impact({}, by_text=by_text) if by_text else None
     dependents = _Dependents(relations)
     for wording, told, found in (
         (HEIRS, "Implementations", dependents.heirs), (CALLEES, "Callees", dependents.callees_told),
@@ -177,6 +189,26 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
         target: relations.unresolved(target, (*found.sites, *used), has_uses=True) for target, found in callers
     }
     return Impact(dependents.rows, tuple(callers), uses, is_question=True, unresolved=unresolved)
+
+
+def _by_text(text: str, relations: Relations) -> Iterator[tuple[str, str, Mapping[str, list[int]]]]:
+    """Yield the names asked for that only code in languages without a grammar has, with the lines that call them."""
+    for name in dict.fromkeys(name for name, _ in names_asked_for(text)):
+        word = name.rpartition(".")[2]
+        if relations.code.defined(word):
+            continue
+        lines: dict[str, list[int]] = {}
+        languages: list[str] = []
+        for row in relations.code.mentioning(word):
+            part, document = relations.code.part(row), relations.code.document_of(row)
+            file = relations.code.file(document.key) if document.language not in GRAMMARS else None
+            if file is None:
+                continue
+            for offset in file.textual_calls(word, part.start, part.end):
+                lines.setdefault(document.key, []).append(file.line_at(offset))
+                languages.append(document.language)
+        if lines:
+            yield name, max(languages, key=languages.count), {path: sorted(set(own)) for path, own in lines.items()}
 
 
 def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:

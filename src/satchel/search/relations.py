@@ -92,10 +92,13 @@ RESOLVED = 1.0
 
 CALL, USE, IMPORT = "call", "use", "import"
 
+_BLOCKS = frozenset({"rust", "swift"})
+"""Languages in which a type gets its bases in blocks of their own: `impl A for B`, `extension B: A`."""
+
 _OWN = frozenset({"self", "cls", "this", "super", "base", "parent"})
 """Names before methods of the class itself and of its bases."""
 
-BUILDERS = frozenset({"__init__", "__new__", "constructor", "initialize"})
+BUILDERS = frozenset({"__construct", "__init__", "__new__", "constructor", "init", "initialize"})
 """Methods that are called by the name of their class."""
 
 
@@ -448,8 +451,8 @@ class Relations:
         return Heads(heads, unresolved, len(heads) >= MOST_HEIRS)
 
     def _head(self, heir: CodeDefinition, rows: Collection[int]) -> CodeDefinition:
-        """Return where an heir names its base: in Rust one of these `impl` blocks, elsewhere the heir itself."""
-        blocks = self.code.defined(heir.name) if heir.language == "rust" else ()
+        """Return where an heir names its base: in Rust and Swift one of these blocks, elsewhere the heir itself."""
+        blocks = self.code.defined(heir.name) if heir.language in _BLOCKS else ()
         return next((one for one in blocks if one.row in rows), heir)
 
     def _method(self, owner: CodeDefinition, name: str) -> CodeDefinition | None:
@@ -475,12 +478,13 @@ class Relations:
         )
 
     def _class_of(self, row: int) -> CodeDefinition | None:
-        """Return the class that a chunk defines; for an `impl` block of Rust the type itself."""
+        """Return the class that a chunk defines; for an `impl` block or an extension the type itself."""
         own = self.definition(row)
-        if own is not None and own.language != "rust":
+        if own is not None and own.language not in _BLOCKS:
             return own
-        name = self.code.part(row).name
-        types = [one for one in self.code.defined(last_of(name)) if one.language == "rust"] if name else []
+        name, language = self.code.part(row).name, self.code.document_of(row).language
+        types = [one for one in self.code.defined(last_of(name)) if one.language == language] if name else []
+        types = [one for one in types if not self.code.is_extension(one)] or types
         path = self.code.document_of(row).key
         return next((one for one in types if one.path == path), types[0] if types else None)
 

@@ -121,5 +121,25 @@ def test_what_is_unknown_is_a_chunk() -> None:
 
 
 def test_every_grammar_is_reached_by_some_name() -> None:
-    extensions = ["sh", "c", "cpp", "cs", "go", "java", "js", "php", "py", "rb", "rs", "tsx", "ts"]
+    extensions = [
+        "sh",
+        "c",
+        "cpp",
+        "cs",
+        "ex",
+        "go",
+        "java",
+        "js",
+        "kt",
+        "lua",
+        "php",
+        "py",
+        "rb",
+        "rs",
+        "scala",
+        "swift",
+        "tf",
+        "tsx",
+        "ts",
+    ]
     assert {language_of(f"x.{extension}") for extension in extensions} == GRAMMARS

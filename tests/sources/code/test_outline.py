@@ -247,3 +247,40 @@ def test_text_that_is_not_ascii_keeps_its_names_and_lines() -> None:
 
 def test_half_a_surrogate_pair_does_no_harm() -> None:
     assert_tiles(outline("x = '\ud800'\ndef f(): ...\n", "python"), "x = ''\ndef f(): ...\n")
+
+
+def test_a_branch_of_the_preprocessor_does_not_end_a_class_of_csharp() -> None:
+    text = """
+        namespace Shop
+        {
+            public class Reader
+        #if NETSTANDARD
+                : Base
+        #else
+                : Other
+        #endif
+            {
+                int First()
+                {
+        #if OLD
+                    if (a)
+                    {
+        #else
+                    if (b)
+                    {
+        #endif
+                    }
+                    return 1;
+                }
+
+                int Second() { return 2; }
+            }
+        }
+    """
+    names = [name for _, _, name in spans(text, "csharp") if name]
+    assert names == ["Shop", "Shop.Reader", "Shop.Reader.First", "Shop.Reader.Second"]
+
+
+def test_a_constructor_of_kotlin_on_a_line_of_its_own_does_not_end_its_class() -> None:
+    text = "actual class Text\n@Hidden internal actual constructor(\n  val size: Int,\n) {\n  fun run() {\n  }\n}\n"
+    assert [name for _, _, name in spans(text, "kotlin")] == ["Text", "Text.run"]

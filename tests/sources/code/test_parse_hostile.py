@@ -37,6 +37,12 @@ def test_what_stands_before_deep_nesting_is_still_found(language: str) -> None:
         "csharp": "class A { void f() {\n}\n\nint x = " + "(a+" * deep + "1" + ")" * deep + ";}",
         "c": "int f(void) {\n}\n\nint x = " + "(a+" * deep + "1" + ")" * deep + ";",
         "cpp": "int f(void) {\n}\n\nint x = " + "(a+" * deep + "1" + ")" * deep + ";",
+        "elixir": "defmodule A do\n  def f do\n  end\nend\n\nx = " + "(a+" * deep + "1" + ")" * deep,
+        "terraform": 'variable "f" {\n}\n\nx = ' + "(a+" * deep + "1" + ")" * deep,
+        "kotlin": "fun f() {\n}\n\nval x = " + "(a+" * deep + "1" + ")" * deep,
+        "lua": "function f()\nend\n\nx = " + "(a+" * deep + "1" + ")" * deep,
+        "scala": "object A {\ndef f() = {\n}\n}\n\nval x = " + "(a+" * deep + "1" + ")" * deep,
+        "swift": "func f() {\n}\n\nlet x = " + "(a+" * deep + "1" + ")" * deep,
     }.get(language, "function f() {\n}\n\nconst x = " + "(a+" * deep + "1" + ")" * deep)
     found = outline(text, language)
     assert_tiles(found, text)

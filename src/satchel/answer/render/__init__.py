@@ -195,6 +195,8 @@ def _counts(target: Listed, name: str) -> str:
         return f"{target['told']} of {name}: {found}"
     unread = int(target["unread_files"])
     end = f"; {counted(unread, 'file')} not read" if unread else ""
+    if target.get("by_text"):
+        return f"Calls of {name}, in {target['by_text']} found by text only{end}:"
     if not files and target.get("unresolved"):
         return f"{'Uses' if target.get('named') else 'Calls'} of {name} that could not be resolved{end}:"
     if calls:
@@ -215,6 +217,8 @@ def _unresolved(target: Listed, most: int) -> str:
     shown = [f"{quote(file['path'])}: {_numbers(file['lines'])}" for file in files[:most]]
     rest = [f"{'and ' if shown else ''}{counted(len(files) - most, 'file')}{' more' if shown else ''}"]
     places = "; ".join(shown + (rest if len(files) > most else []))
+    if target.get("by_text"):
+        return f"- {count} {'lines contain' if count > 1 else 'line contains'} {name}: {places}"
     if target.get("told") == "Callees":
         return f"- calls in {count} more line{'s' if count > 1 else ''} could not be resolved: {places}"
     return f"- {count} more {'lines contain' if count > 1 else 'line contains'} {name}, not resolved: {places}"

@@ -13,7 +13,8 @@ from string import ascii_letters, digits
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import lazy_numpy as np
-from satchel.search.resolve.syntax import FUNCTIONS, IMPORTS, Binding, above, binding_of, field_of
+from satchel.search.resolve.places import Binding
+from satchel.search.resolve.syntax import FUNCTIONS, IMPORTS, above, binding_of, field_of
 from satchel.sources.code.imports import read_imports
 from satchel.sources.code.languages import GRAMMARS, RULES, Mark, grammar
 from satchel.sources.code.parse import syntax_tree
@@ -48,6 +49,13 @@ def without_macros(source: bytes) -> bytes:
         else:  # the closing brace is left over, which a parser gets over
             text[first:last] = (name + b"{}" if last - first > len(name) + 1 else b"").ljust(last - first)
     return bytes(text)
+
+
+_SIGNATURES = frozenset({"method_elem", "method_signature", "protocol_function_declaration"})
+
+_AROUND_NAMES = frozenset(
+    {"qualified_identifier", "user_type", "dot_index_expression", "method_index_expression", "variable_list"}
+)
 
 
 class CodeDefinition(NamedTuple):
@@ -359,24 +367,33 @@ class Code:
         if node is None or node.parent is None:
             return None
         parent = node.parent
-        while parent.parent is not None and ("declarator" in parent.type or parent.type == "qualified_identifier"):
+        while parent.parent is not None and ("declarator" in parent.type or parent.type in _AROUND_NAMES):
             if parent.type == "variable_declarator":
                 break
             parent = parent.parent
         value = field_of(parent, "value", "right")
+        if value is None and parent.type == "assignment_statement":
+            value = field_of(parent.named_children[-1], "value")  # of Lua
         return value if value is not None and (value.type in FUNCTIONS or value.type == "class") else parent
 
     def is_function(self, one: Entity) -> bool:
         """Return whether something is a function or method."""
         declared = self.declaration(one) if isinstance(one, CodeDefinition) else None
-        return declared is not None and declared.type in FUNCTIONS | {"method_elem", "method_signature"}
+        return declared is not None and declared.type in FUNCTIONS | _SIGNATURES
 
     def is_property(self, one: CodeDefinition) -> bool:
         """Return whether a method is read like a field."""
         if one.language == "python":
             return "property" in self.decorator(one)
         declared = self.declaration(one)
+        if declared is not None and one.language == "scala":
+            return declared.type in FUNCTIONS and declared.child_by_field_name("parameters") is None
         return declared is not None and any(child.type == "get" for child in declared.children)
+
+    def is_extension(self, one: CodeDefinition) -> bool:
+        """Return whether a definition is an extension of a type of Swift, which is defined elsewhere."""
+        file = self.file(one.path) if one.language == "swift" else None
+        return file is not None and re.search(r"\bextension\b", file.lines(one.line, one.line)) is not None
 
     def decorator(self, one: CodeDefinition) -> str:
         """Return the first decorator of a definition in Python, empty where it has none."""

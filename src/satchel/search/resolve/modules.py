@@ -31,6 +31,12 @@ _CRATE = re.compile(r'^\[package\][^\[]*?^name\s*=\s*"([^"]+)"', re.MULTILINE | 
 _PACKAGE = re.compile(r'"name"\s*:\s*"([^"]+)"')
 _CRATE_FILES = ("lib.rs", "main.rs")
 _JAVA_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
+_PACKAGE_CLAUSE = re.compile(r"^[ \t]*package[ \t]+(?!object\b)([\w.`]+)", re.MULTILINE)
+_PHP_NAMESPACE = re.compile(r"^[ \t]*(?:<\?php\s+)?namespace[ \t]+([\w\\]+)[ \t]*[;{]", re.MULTILINE)
+_RETURNED = re.compile(r"^return\s+(?:setmetatable\s*\(\s*)?(\w+)", re.MULTILINE)
+_PACKAGED = frozenset({"java", "kotlin", "scala"})
+"""Languages whose names begin with the package that a file names in its text."""
+
 _DEFAULT_EXPORT = re.compile(
     r"export\s+default\s+(?:(?:abstract\s+)?class|(?:async\s+)?function\s*\*?)?\s*([A-Za-z_$][\w$]*)"
     r"|export\s*\{[^}]*?([A-Za-z_$][\w$]*)\s+as\s+default\b"
@@ -79,6 +85,8 @@ class Modules:
             name = target.lstrip(".")
             inner, dots = name.replace(".", "/"), len(target) - len(name)
             return [joined(folder_of(importer), *[".."] * (dots - 1), inner)] if dots else self._rooted(importer, inner)
+        if family == "lua":
+            return self._lua(importer, target.replace(".", "/"))
         stems = [joined(folder_of(importer), target)] if target.startswith(".") else []
         for folder, name in () if stems or family != "ecmascript" else self._packages_by_name:
             if target == name or target.startswith(f"{name}/"):
@@ -93,6 +101,14 @@ class Modules:
         # Below a package, a plain name means the module at the top: `copy` beside `shop/copy.py` is that of Python.
         plausible = [root for root in roots if f"{root}__init__.py" not in self._packages]
         return [f"{root}{inner}" for root in sorted(plausible, key=lambda one: (-_shared(one, importer), one))[:1]]
+
+    def _lua(self, importer: str, inner: str) -> list[str]:
+        """Return the path of a module of Lua below the folder on the path of modules that is nearest to its user."""
+        ends = tuple(f"/{inner}{ending}" for ending in MODULES["lua"])
+        last = inner.rpartition("/")[2]
+        paths = [f"/{path}" for path in self._code.named(f"{last}.lua", "init.lua")]
+        fitting = [path[1:].removesuffix(".lua").removesuffix("/init") for path in paths if path.endswith(ends)]
+        return sorted(fitting, key=lambda one: (-_shared(one, importer), len(one), one))
 
     @cached_property
     def _packages(self) -> frozenset[str]:
@@ -253,6 +269,7 @@ class Imports(ABC):
     def __init__(self, code: Code) -> None:
         self.code = code
         self.modules = Modules(code)
+        self._packages: dict[str, tuple[str, ...]] = {}
 
     @abstractmethod
     def member(self, owner: Entity, name: str) -> Entities:
@@ -270,6 +287,8 @@ class Imports(ABC):
 
     def of_module(self, module: Module, name: str) -> Entities:
         """Return what a name is inside a module."""
+        if module.language == "lua":
+            return self._of_table(module, name)
         own, file = self.in_module(module, name), self.code.file(module.path)
         if own or file is None:
             return own or (self.modules.child(module, name) or OUTSIDE,)
@@ -284,6 +303,15 @@ class Imports(ABC):
         child = self.modules.child(module, name)
         return (child,) if child is not None else self.starred(file, name) or (OUTSIDE,)
 
+    def _of_table(self, module: Module, name: str) -> Entities:
+        """Return a member of the table that a module of Lua returns."""
+        file = self.code.file(module.path)
+        returned = _RETURNED.findall(file.source.decode("utf-8", "replace")) if file is not None else []
+        own = [one for one in self.code.defined(name) if one.path == module.path]
+        table = [one for one in own if returned and one.owner == returned[-1]]
+        # A class that is returned has its own members; a table that is written out names local functions.
+        return tuple(table or (one for one in own if not returned and not one.owner)) or (OUTSIDE,)
+
     def of_package(self, file: SourceFile, name: str) -> Entities:
         """Return what the other files of the package define, in languages where that needs no import."""
         if file.language == "go":
@@ -291,6 +319,11 @@ class Imports(ABC):
         if file.language == "java":
             package = _JAVA_PACKAGE.search(file.source.decode("utf-8", "replace"))
             return self._of_java(package[1], name) if package else ()
+        if file.language in _PACKAGED:
+            return self._of_packages(self.packages_of(file), name)
+        if file.language == "php":
+            namespace = self.namespace_of(file)
+            return tuple(one for one in self.code.defined(name) if one.language == "php" and one.owner == namespace)
         macros = [one for one in self.code.defined(name) if self._is_macro(one)] if file.language == "rust" else []
         return tuple(macros) if len({one.key for one in macros}) == 1 else ()
 
@@ -299,6 +332,54 @@ class Imports(ABC):
         ends = f"/{package.replace('.', '/')}"
         same = [one for one in self.code.defined(name) if one.language == "java" and not one.owner]
         return tuple(one for one in same if f"/{folder_of(one.path)}".endswith(ends))
+
+    def packages_of(self, file: SourceFile) -> tuple[str, ...]:
+        """Return the packages that a file is in, the innermost first: `a.b` and `a` of two clauses in Scala."""
+        if file.path not in self._packages:
+            clauses = _PACKAGE_CLAUSE.findall(file.source.decode("utf-8", "replace"))
+            clauses = [one.replace("`", "") for one in (clauses if file.language == "scala" else clauses[:1])]
+            self._packages[file.path] = tuple(".".join(clauses[:end]) for end in range(len(clauses), 0, -1)) or ("",)
+        return self._packages[file.path]
+
+    def namespace_of(self, file: SourceFile) -> str:
+        """Return the first namespace of a file of PHP, with dots."""
+        match = _PHP_NAMESPACE.search(file.source.decode("utf-8", "replace"))
+        return match[1].replace("\\", ".") if match is not None else ""
+
+    def _of_packages(self, packages: Sequence[str], name: str) -> Entities:
+        """Return what the innermost of these packages defines of a name, extensions of classes included."""
+        named = self._packaged(name)
+        top = [(one, package) for one, package in named if "." not in self._written(one)]
+        every = ([one for one, package in top if package == wanted] for wanted in packages)
+        return tuple(next(filter(None, every), ()))
+
+    def _packaged(self, name: str) -> list[tuple[CodeDefinition, str]]:
+        """Return the definitions of a name in languages with packages, with their packages."""
+        named = [one for one in self.code.defined(name) if one.language in _PACKAGED]
+        self.code.load_files(one.path for one in named)
+        files = ((one, self.code.file(one.path)) for one in named)
+        return [(one, self.packages_of(file)[0]) for one, file in files if file is not None]
+
+    def is_extension(self, one: CodeDefinition) -> bool:
+        """Return whether the owner of a definition of Kotlin is the type that it extends, not a class around it."""
+        file = self.code.file(one.path) if one.owner and one.language == "kotlin" else None
+        match = re.search(rf"(\.)?`?\b{re.escape(one.name)}\b", file.lines(one.line, one.line)) if file else None
+        return match is not None and match[1] is not None
+
+    def _written(self, one: CodeDefinition) -> str:
+        """Return the name by which an import calls a definition: an extension is imported without what it extends."""
+        around = one.owner.rpartition(".")[0] if self.is_extension(one) else one.owner
+        return f"{around}.{one.name}" if around else one.name
+
+    def imported_name(self, target: str) -> Entities:
+        """Return what the whole name of an import means in languages with packages, or the end of one in Scala."""
+        plain = target.replace(".Companion", "").replace("`", "")
+        found = []
+        for one, package in self._packaged(plain.rpartition(".")[2]):
+            full = f".{package}.{self._written(one)}"
+            if full == f".{plain}" or (one.language == "scala" and full.endswith(f".{plain}")):
+                found.append(one)
+        return tuple(found)
 
     def _is_macro(self, one: CodeDefinition) -> bool:
         file = self.code.file(one.path) if one.language == "rust" else None
@@ -309,6 +390,10 @@ class Imports(ABC):
         for one in file.imports:
             if "*" in one.names or "." in one.names:
                 of_java = self._of_java(one.target, name) if file.language == "java" else ()
+                if file.language in {"kotlin", "scala"}:
+                    of_java = self._of_packages([one.target], name) or self.of_members(
+                        self.imported_name(one.target), name
+                    )
                 members = of_java or self.of_members(self.module_of(file, one), name)
                 if any(isinstance(one, CodeDefinition) for one in members):
                     return members
@@ -329,8 +414,10 @@ class Imports(ABC):
             return modules if re.search(rf"\*\s+as\s+{written}\b", statement) else self.of_members(modules, "default")
         if family in {"python", "ecmascript"}:
             return self.of_members(self.module_of(file, one), alias[1] if alias else name)
-        if family == "go":
+        if family in {"go", "lua"}:
             return self.module_of(file, one)
+        if family in {"kotlin", "scala"}:
+            return self.imported_name(one.target) or (OUTSIDE,)
         path = _SEPARATOR.sub("/", one.target)
         named = [(one, one.qualified.replace(".", "/")) for one in self.code.defined(path.rpartition("/")[2])]
         ends = [(one, (one.path.rpartition(".")[0], f"{folder_of(one.path)}/{inner}")) for one, inner in named]

@@ -7,6 +7,7 @@ types, values and results of calls.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -23,9 +24,8 @@ from satchel.search.resolve.code import (
     rust_module,
 )
 from satchel.search.resolve.modules import Imports, folder_of
+from satchel.search.resolve.places import Binding, How, aliased_type, expression_of, last_name, receiver_of, result_type
 from satchel.search.resolve.syntax import (
-    Binding,
-    How,
     above,
     binding_of,
     field_of,
@@ -42,8 +42,16 @@ from satchel.types import EdgeType, Import
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SELF = frozenset({"self", "cls", "this", "Self", "static"})
+_SELF = frozenset({"self", "cls", "this", "Self", "static", "$this"})
 _SUPER = frozenset({"super", "parent", "base"})
+_OPEN = frozenset({"csharp", "rust", "swift"})
+"""Languages in which a class may be written in several places: partial classes, `impl` blocks, extensions."""
+
+_CURRIED = frozenset({"kotlin", "scala"})
+"""Languages in which a call may take its arguments in several brackets."""
+
+_DOCUMENTED = frozenset({"function_definition", "method_declaration", "property_declaration"})
+
 _INFERRED = frozenset({"var", "auto", "const auto", "let"})
 _NAMESPACES = syntax.CLASSES | {"namespace_definition", "namespace_declaration", "file_scoped_namespace_declaration"}
 
@@ -62,6 +70,10 @@ class Names(Imports):
 
     def value(self, file: SourceFile, node: Node | None) -> Entities:
         """Return what an expression is: the class of an object, a module, or a function by itself."""
+        while node is not None and node.named_child_count == 1 and node.named_children[0].end_byte == node.end_byte:
+            if node.named_children[0].start_byte != node.start_byte:
+                break
+            node = node.named_children[0]  # an answer is kept by range
         return self.once("value", file, node, self._value) if node is not None else ()
 
     def typed(self, file: SourceFile, node: Node | None) -> Entities:
@@ -125,7 +137,7 @@ class Names(Imports):
     def _own_members(self, owner: CodeDefinition, name: str) -> Entities:
         candidates = [one for one in self.code.defined(name) if one.owner and one.language == owner.language]
         here = [one for one in candidates if one.path == owner.path and one.owner == owner.qualified]
-        if here or "outside" not in RULES[owner.language]:
+        if here or "outside" not in RULES[owner.language] or owner.language == "lua":
             return tuple(here)
         last = [one for one in candidates if one.owner.rpartition(".")[2] == owner.name]
         if owner.language == "go":
@@ -134,6 +146,8 @@ class Names(Imports):
             crate, near = self.modules.crate_of(owner.path), [one for one in last if one.path == owner.path]
             return tuple(near or (one for one in last if self.modules.crate_of(one.path) == crate))
         exact = [one for one in last if one.owner == owner.qualified]
+        if owner.language == "kotlin":  # an extension names the class alone
+            exact += [one for one in last if one.owner == owner.name and one not in exact]
         return tuple(exact or ([] if owner.owner and owner.language != "ruby" else last))
 
     def _member_values(self, owners: Entities, name: str) -> Entities:
@@ -151,9 +165,9 @@ class Names(Imports):
     def _aliased(self, owner: CodeDefinition) -> Entities:
         """Return what a type alias stands for."""
         file, declared = self.code.file(owner.path), self.code.declaration(owner)
-        target = (
-            field_of(declared, "type", "value") if declared is not None and declared.type in syntax.ALIASES else None
-        )
+        target = None
+        if declared is not None and declared.type in syntax.ALIASES:
+            target = aliased_type(declared) or field_of(declared, "type", "value")
         return self.typed(file, target) if file is not None and target is not None else ()
 
     # Classes
@@ -167,13 +181,13 @@ class Names(Imports):
         return self._bases[owner.key]
 
     def _named_bases(self, owner: CodeDefinition) -> Iterator[Entity]:
-        is_rust = owner.language == "rust"
+        is_open = owner.language in _OPEN
         rows = {owner.row}
-        if is_rust:
-            rows |= {one.row for one in self.code.defined(owner.name) if one.language == "rust"}
+        if is_open:
+            rows |= {one.row for one in self.code.defined(owner.name) if one.language == owner.language}
         for row, _, name in self.code.store.edges_from(sorted(rows), [EdgeType.INHERITS]):
             part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
-            if file is None or (is_rust and part.name.rpartition(".")[2] != owner.name):
+            if file is None or (is_open and part.name.rpartition(".")[2] != owner.name):
                 continue
             first, last = file.range(part.start, part.end)
             for node in file.occurrences(name):
@@ -191,7 +205,13 @@ class Names(Imports):
             if outer.type == "impl_item":
                 yield self.typed(file, outer.child_by_field_name("type"))
             elif outer.type in syntax.CLASSES:
-                yield self.at(file, syntax.name_of(outer))
+                name = syntax.name_of(outer)
+                is_extension = name is not None and name.parent is not None and name.parent.type == "user_type"
+                yield self.typed(file, name) if is_extension else self.at(file, name)
+            elif outer.type == "function_declaration" and file.language in {"kotlin", "lua"}:
+                owner = receiver_of(outer) if file.language == "kotlin" else syntax.table_of(outer)
+                if owner is not None:
+                    yield self.typed(file, owner) if file.language == "kotlin" else self.value(file, owner)
             elif outer.type == "function_definition" and file.language == "cpp":
                 yield self.typed(file, syntax.scope_of(outer))
 
@@ -206,7 +226,8 @@ class Names(Imports):
             return ()
         file, around = self.code.file(owner.path), self.code.declaration(owner)
         if file is not None and around is not None:
-            for node in file.occurrences(name):
+            variables = file.occurrences(f"${name}") if file.language == "php" else []
+            for node in (*variables, *file.occurrences(name)):
                 inside = around.start_byte <= node.start_byte < around.end_byte
                 types = self._field_here(file, node, around) if inside else ()
                 if types:
@@ -219,7 +240,11 @@ class Names(Imports):
             return ()
         if owner is not None:
             place = parent.parent
-            if file.text(owner) not in {"self", "this"} or place is None or place.child_by_field_name("left") != parent:
+            if (
+                file.text(owner) not in {"self", "this", "$this"}
+                or place is None
+                or place.child_by_field_name("left") != parent
+            ):
                 return ()
             written = place.child_by_field_name("type")
             return self.typed(file, written) if written else self.value(file, place.child_by_field_name("right"))
@@ -238,20 +263,45 @@ class Names(Imports):
         if kind in syntax.GENERIC:
             return self.value(file, first_child(node))
         if kind in syntax.DOTTED:
-            name = node.named_children[-1]
-            return self._member_values(self.value(file, owner_of(name)), file.text(name))
+            return self._of_dotted(file, node)
         if kind in syntax.CALLS:
             return self._called(file, node)
         if kind in {"new_expression", "struct_expression"}:
             return self.value(file, field_of(node, "constructor", "name"))
+        if kind == "class_constant_access_expression":  # a case of an enumeration in PHP
+            return self.value(file, first_child(node))
+        if kind in {"instance_expression", "constructor_expression"} or (
+            kind == "object_creation_expression" and file.language == "php"
+        ):
+            return self.typed(file, first_child(node))
         if kind in syntax.CAST:
             return self.typed(file, node.child_by_field_name("type") or node.named_children[-1])
         if kind in syntax.WRAPPING:
-            return self.value(file, field_of(node, "operand", "argument", "value") or first_child(node))
+            inner = field_of(node, "operand", "argument", "value", "expr", "target")
+            return self.value(file, inner or first_child(node))
         return ()
 
+    def _of_dotted(self, file: SourceFile, node: Node) -> Entities:
+        """Return the value of a name of several parts, or of a whole path of packages and objects."""
+        name = last_name(node)
+        owner, text = owner_of(name), file.text(name)
+        values = self._member_values(self.value(file, owner), text)
+        if file.language in _CURRIED and owner is not None and all(one is OUTSIDE for one in values):
+            found = self._of_path(file, owner, text)
+            return tuple(value for one in found for value in self._as_value(one)) or values
+        return values
+
     def _leaf(self, file: SourceFile, node: Node) -> Entities:
-        name, is_rust = file.text(node), file.language == "rust"
+        name, is_rust = file.text(node).partition("@")[0].partition("<")[0], file.language == "rust"
+        owner = (
+            owner_of(node)
+            if node.parent is not None and node.parent.type in {"user_type", "stable_identifier"}
+            else None
+        )
+        if owner is not None:
+            return self.of_members(self.value(file, owner), name)
+        if name == "self" and file.language == "lua" and isinstance(self.bound(file, name, node), Binding):
+            return self._named_value(file, name, node)
         if name in _SELF and (name != "self" or "self" in file.rules):
             return self.enclosing(file, node)
         if name in _SUPER:
@@ -262,6 +312,10 @@ class Names(Imports):
 
     def dotted(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return what a dotted name at a place is: each step is a field or member of the one before."""
+        if file.language == "php" and "." in name:
+            named = [one for one in self.code.defined(name.rpartition(".")[2]) if one.language == "php"]
+            if whole := tuple(one for one in named if one.qualified == name):
+                return whole
         first, *rest = name.split(".")
         if first in {"crate", "super"} and file.language == "rust":
             return self.rust_path(file, [first, *rest], node)
@@ -289,6 +343,8 @@ class Names(Imports):
         """Return the type of a constant; classes, functions and modules themselves."""
         if not isinstance(entity, CodeDefinition):
             return (entity,)
+        if entity.language == "scala" and self.code.is_property(entity):
+            return self.returned(entity)
         file, node = self.code.file(entity.path), self.code.name_node(entity)
         binding = binding_of(node) if node is not None else None
         if file is None or binding is None or binding.how is How.DECLARED or binding.value is None is binding.type:
@@ -300,10 +356,41 @@ class Names(Imports):
         if bound.how is How.DECLARED:
             return self.at(file, bound.node) or (OUTSIDE,)
         is_written = bound.type is not None and file.text(bound.type) not in _INFERRED
+        if file.language == "lua" and not is_written and bound.value is not None:
+            return self._of_lua(file, bound, bound.value)
         if is_written or bound.value is not None:
             return self.typed(file, bound.type) if is_written else self.value(file, bound.value)
-        is_passed = bound.how is How.PARAMETER and file.language == "python"
-        return self._fixture(file, bound.node) if is_passed else ()
+        if bound.how is How.PARAMETER and file.language == "python":
+            return self._fixture(file, bound.node)
+        if file.language == "php":
+            return self._told_in_comment(file, bound.node)
+        return ()
+
+    def _told_in_comment(self, file: SourceFile, node: Node) -> Entities:
+        """Return the type that a comment gives a parameter or a property of PHP."""
+        around = next((one for one in above(node) if one.type in _DOCUMENTED), None)
+        if around is None:
+            return ()
+        if around.type == "property_declaration":
+            return self._documented(file, around, "@var", "")
+        return self._documented(file, around, "@param", file.text(node))
+
+    def _of_lua(self, file: SourceFile, bound: Binding, value: Node) -> Entities:
+        """Return the value of a variable of Lua: a table is what it is called, also one with a table behind it."""
+        called = file.text(value.child_by_field_name("name")) if value.type == "function_call" else ""
+        arguments = value.child_by_field_name("arguments") if called == "setmetatable" else None
+        if arguments is not None and arguments.named_child_count > 1:
+            behind = self.value(file, arguments.named_children[1])
+            return behind or self.at(file, bound.node)
+        return self.value(file, value) or self.at(file, bound.node)
+
+    def _documented(self, file: SourceFile, declared: Node, tag: str, name: str) -> Entities:
+        """Return the type that the comment above a declaration of PHP says."""
+        comment = declared.prev_named_sibling
+        if comment is None or comment.type != "comment":
+            return ()
+        match = re.search(rf"{tag}\s+([\w\\$]+)[^\n]*{re.escape(name)}(?!\w)", file.text(comment))
+        return self.dotted(file, principal(match[1]), declared) if match is not None else ()
 
     def _fixture(self, file: SourceFile, node: Node) -> Entities:
         """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest."""
@@ -319,25 +406,54 @@ class Names(Imports):
 
     def meaning(self, file: SourceFile, node: Node) -> Entities:
         """Return what a name means where it is used, called or inherited from."""
-        return self.once("meaning", file, node, self._meaning)
+        if "named" in file.rules:
+            return ()
+        meant = self.once("meaning", file, node, self._meaning)
+        if file.language != "swift":
+            return meant
+        own = [
+            entity for entity in meant if not isinstance(entity, CodeDefinition) or not self.code.is_extension(entity)
+        ]
+        return tuple(own) or ((OUTSIDE,) if meant else ())  # a type that is only extended here is defined outside
 
     def _meaning(self, file: SourceFile, node: Node) -> Entities:
         owner, name = owner_of(node), file.text(node)
         if whole := self._of_whole_name(file, node):
             return whole
         if owner is not None:
-            return self.of_members(self.value(file, owner), name)
+            members = self.of_members(self.value(file, owner), name)
+            is_found = file.language not in _CURRIED or any(isinstance(one, CodeDefinition) for one in members)
+            return members if is_found else self._of_path(file, owner, name) or self._extending(file, node) or members
         if file.language == "rust" and file.source[node.end_byte : node.end_byte + 1] == b"!":
             return self.of_package(file, name) or (OUTSIDE,)
         bound = self.bound(file, name, node)
         if isinstance(bound, Import):
             return self.imported(file, bound, name)
+        is_outer = isinstance(bound, Binding) and file.language in _CURRIED and home(bound.node) == file.root
+        if is_outer and (near := self._of_class_around(file, name, node)):
+            return near
         if bound is None:
             return self.unbound(file, name, node)
         value, here = bound.value, self.at(file, bound.node)
         if here or value is None or value.type not in syntax.NAMED:
             return here or (OUTSIDE,)
-        return self.meaning(file, value if value.type in syntax.LEAVES else value.named_children[-1])
+        return self.meaning(file, value if value.type in syntax.LEAVES else last_name(value))
+
+    def _of_path(self, file: SourceFile, owner: Node, name: str) -> Entities:
+        """Return what a name is below a package or an object with its whole path: `os.write.over`."""
+        path = file.text(owner)
+        if not all(part.isidentifier() for part in path.split(".")):
+            return ()
+        packages = ("", *(f"{package}." for package in self.packages_of(file)))
+        every = (self.imported_name(f"{package}{path}.{name}") for package in packages)
+        return next(filter(None, every), ())
+
+    def _extending(self, file: SourceFile, node: Node) -> Entities:
+        """Return the extension of Kotlin that a file imports by this name, for a value whose class is unknown."""
+        name = file.text(node)
+        named = [one for one in file.imports if name in one.names] if file.language == "kotlin" else []
+        entities = (entity for one in named for entity in self.imported(file, one, name))
+        return tuple(one for one in entities if isinstance(one, CodeDefinition) and self.is_extension(one))
 
     def _of_whole_name(self, file: SourceFile, node: Node) -> Entities:
         """Return the definition that has the whole name of a constant in Ruby, where any file may reopen a module."""
@@ -349,18 +465,33 @@ class Names(Imports):
     def _called(self, file: SourceFile, node: Node) -> Entities:
         """Return what a call gives back."""
         called = field_of(node, "function", "name") or first_child(node)
-        while called is not None and called.type in {"generic_function", "generic_type", "index_expression"}:
-            called = called.named_children[0]
+        outer = {"generic_function", "generic_type", "index_expression"}
+        outer |= {"call_expression"} if file.language in _CURRIED else set()
+        while called is not None and called.type in outer:
+            called = field_of(called, "function") or called.named_children[0]
         if called is None or called.type not in syntax.NAMED:
             return ()
-        name = called.named_children[-1] if called.type in syntax.DOTTED else called
+        name = last_name(called) if called.type in syntax.DOTTED else called
         text = file.text(name)
+        if text == "require" and file.language == "lua":
+            target = file.text(node.child_by_field_name("arguments")).strip("()'\" ")
+            return (self.modules.find(file.path, target, "lua") or OUTSIDE,)
         if text == "super" and file.language == "python":
             return self._bases_around(file, node)
         entities = self.meaning(file, name)
         if text in syntax.PASSING and not any(isinstance(one, CodeDefinition) for one in entities):
             return self.value(file, owner_of(name))
+        if file.language in {"php", "swift"} and any(self._returns_self(one) for one in entities):
+            return self.value(file, owner_of(name)) or self.enclosing(file, node)
         return tuple(dict.fromkeys(value for one in entities for value in self.result(one)))
+
+    def _returns_self(self, entity: Entity) -> bool:
+        """Return whether a method returns an object of the class that it is called on, which may be an heir."""
+        declared = self.code.declaration(entity) if isinstance(entity, CodeDefinition) else None
+        file = self.code.file(entity.path) if isinstance(entity, CodeDefinition) else None
+        if file is None or declared is None or declared.type not in syntax.FUNCTIONS:
+            return False
+        return file.text(field_of(declared, "return_type") or result_type(declared)) in {"Self", "static"}
 
     def result(self, entity: Entity) -> Entities:
         """Return the result of calling something: an object of a class, or what a function returns."""
@@ -376,11 +507,15 @@ class Names(Imports):
         file, declared = self.code.file(one.path), self.code.declaration(one)
         if file is None or declared is None:
             return ()
-        written = field_of(declared, "return_type", "result", "returns", "type")
+        written = field_of(declared, "return_type", "result", "returns", "type") or result_type(declared)
         if written is not None:
             return self.typed(file, written)
+        if file.language in _CURRIED:
+            return self.value(file, expression_of(declared))
         if "untyped" not in file.rules:
             return ()
+        if file.language == "php" and (told := self._documented(file, declared, "@return", "")):
+            return told
         for word in ("return", "yield"):
             for node in file.values_of(word, declared):
                 values = self.value(file, node)
@@ -444,8 +579,13 @@ class Names(Imports):
         """Return the definitions of a name that a file without imports by name may mean: no constructors, no tests."""
         own = [one for one in self.code.defined(name) if FAMILIES[one.language] == FAMILIES[file.language]]
         own = _narrowed(own, lambda one: one.owner.rpartition(".")[2] != name)
+        if file.language == "swift":
+            own = _narrowed([one for one in own if not one.owner], lambda one: not self.code.is_extension(one))
+            own = own[:1] if own and self.code.is_extension(own[0]) else own
         if not file.document.secondary:
             own = _narrowed(own, lambda one: not is_secondary(one.path))
+        if file.language == "php":
+            own = [one for one in own if not self._is_member(one)]  # a method is never called by its name alone
         if file.language in {"cpp", "csharp"}:
             own = self._in_reach(file, node, own) or own
         return tuple(_narrowed(own, lambda one: one.path == file.path))
@@ -476,6 +616,8 @@ class Names(Imports):
         methods = [one for one in named if one.owner]
         methods = _narrowed(methods, lambda one: not is_secondary(one.path))
         owners = {one.owner.rpartition(".")[2] for one in methods}
+        if file.language in {"lua", "php"} and len({one.key for one in methods}) > 1:
+            return ()  # every module of Lua may call its table `M`
         if len(owners) != 1 or not (file.path == methods[0].path or any(file.places(owners.pop()))):
             return ()
         return tuple(one for one in methods if self.code.is_function(one))

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from satchel.search.resolve.places import Binding, How, before, bound_by_place
 from satchel.text import word_lists
 
 if TYPE_CHECKING:
@@ -20,8 +20,20 @@ LEAVES, DOTTED, _MEMBERS = (_NODES[heading] for heading in ("leaves", "dotted", 
 FUNCTIONS, CLASSES, DECLARATORS = (_NODES[heading] for heading in ("functions", "classes", "declarators"))
 SCOPES = FUNCTIONS | CLASSES | _NODES["modules"] | _NODES["function types"]
 
+_PLACED = frozenset({"navigation_expression", "stable_identifier", "stable_type_identifier", "user_type"})
 _NAME_FIELDS = ("attribute", "property", "field", "name", "method")
-_OWNER_FIELDS = ("object", "operand", "value", "path", "package", "argument", "scope", "expression", "receiver")
+_OWNER_FIELDS = (
+    "object",
+    "operand",
+    "value",
+    "path",
+    "package",
+    "argument",
+    "scope",
+    "expression",
+    "receiver",
+    "table",
+)
 _PATTERN_FIELDS = ("left", "name", "pattern", "declarator", "alias", "parameter")
 _DECLARED, _METHODS = SCOPES | _NODES["declared"], _NODES["methods"]
 _FIELDS, _PARAMETERS, _LOOPS = (_NODES[heading] for heading in ("fields", "parameters", "loops"))
@@ -33,27 +45,6 @@ CALLS, ALIASES, NAMED = _NODES["calls"], _NODES["aliases"], LEAVES | DOTTED
 RETURNING, CONSTRUCTED = FUNCTIONS | _NODES["returning"], SCOPES | _NODES["constructed"]
 FIELD_PLACES, IMPORTS = _NODES["field places"], _NODES["imports"]
 PASSING, COMMON = _NODES["passing"], _NODES["common"]
-
-
-class How(Enum):
-    """How a name is bound: declared with a body, as a member of a type, as a parameter, by a value or in a pattern."""
-
-    DECLARED = "declared"
-    MEMBER = "member"
-    PARAMETER = "parameter"
-    VALUE = "value"
-
-
-class Binding(NamedTuple):
-    """Where a name is bound: its node, how, and the nodes of its type and value where the syntax shows them.
-
-    A name in a pattern, a part of the value, has neither.
-    """
-
-    node: Node
-    how: How
-    type: Node | None = None
-    value: Node | None = None
 
 
 def field_of(node: Node, *names: str) -> Node | None:
@@ -69,8 +60,12 @@ def first_child(node: Node) -> Node | None:
 def owner_of(node: Node) -> Node | None:
     """Return what stands before a name: `a.b` of `a.b.c`; None for a bare name."""
     parent = node.parent
+    if parent is not None and parent.type == "navigation_suffix":
+        parent = parent.parent
     if parent is None or parent.type not in _MEMBERS:
         return None
+    if parent.type in _PLACED:
+        return before(parent, node)
     if all(parent.child_by_field_name(field) != node for field in _NAME_FIELDS):
         return None
     owners = (parent.child_by_field_name(field) for field in _OWNER_FIELDS)
@@ -118,6 +113,8 @@ def binding_of(node: Node) -> Binding | None:
     parent = node.parent
     if parent is None:
         return None
+    if (placed := bound_by_place(node)) is not None:
+        return placed
     if parent.type in _DECLARED:
         how = How.MEMBER if parent.type in _METHODS else How.DECLARED
         return Binding(node, how) if parent.child_by_field_name("name") == node else None
@@ -141,6 +138,8 @@ def _bound(node: Node, inner: Node, parent: Node, *, in_pattern: bool) -> Bindin
         return _parameter(node, inner, parent, in_pattern=in_pattern)
     if kind in {"arrow_function", "lambda", "lambda_expression"}:
         return Binding(node, How.PARAMETER) if parent.child_by_field_name("parameter") == inner else None
+    if kind == "assignment" and parent.child_by_field_name("operator") is not None:
+        return None  # in Kotlin an assignment never makes a variable
     if kind == "match_pattern":
         return Binding(node, How.VALUE) if parent.child_by_field_name("condition") != inner else None
     if not any(inner in parent.children_by_field_name(field) for field in _PATTERN_FIELDS):
@@ -187,14 +186,16 @@ def _matching(node: Node, target: Node, value: Node | None) -> Node | None:
     return values[0] if place == 0 and values else None
 
 
-_LEADS = re.compile(r"^(?:[:&*?!(\s\"']|'\w+\s|(?:mut|dyn|impl|const|readonly|typeof|final|ref|out|in|keyof)\b)+")
+_LEADS = re.compile(
+    r"^(?:[:&*?!(\s\"']|'\w+\s|(?:mut|dyn|impl|const|readonly|typeof|final|ref|out|in|keyof|any|some|inout)\b)+"
+)
 _HEAD = re.compile(r"[\w$]+(?:(?:\.|::)[\w$]+)*")
 _NOTHING = frozenset({"None", "null", "undefined", "void", "nil"})
 
 
 def principal(text: str) -> str:
     """Return the one type that a written type is about, dotted: `Foo` of `&mut Option<Foo>`, `x.Y` of `*x.Y | None`."""
-    plain = _LEADS.sub("", text)
+    plain = _LEADS.sub("", text.replace("\\", ".").lstrip("."))
     match = _HEAD.match(plain)
     if match is None:
         return ""
@@ -209,6 +210,8 @@ def principal(text: str) -> str:
 def name_of(node: Node) -> Node | None:
     """Return the name of a class, or of the variable whose value it is: `Proxy` of `class Shop::Proxy`."""
     name = node.child_by_field_name("name")
+    if name is not None and name.type == "user_type":
+        return name.named_children[-1] if name.named_children[-1].type == "type_identifier" else name.named_children[0]
     if name is not None and name.type == "scope_resolution":
         name = name.child_by_field_name("name")
     return name if name is not None or node.parent is None else node.parent.child_by_field_name("name")
@@ -220,6 +223,12 @@ def scope_of(function: Node) -> Node | None:
     while declared is not None and declared.type != "qualified_identifier":
         declared = declared.child_by_field_name("declarator")
     return declared.child_by_field_name("scope") if declared is not None else None
+
+
+def table_of(function: Node) -> Node | None:
+    """Return the table of Lua that a function is in: `M` of `function M:send()`."""
+    name = function.child_by_field_name("name")
+    return name.child_by_field_name("table") if name is not None else None
 
 
 def statement_of(node: Node) -> tuple[int, int]:

@@ -231,18 +231,85 @@ def _bash(node: Node, source: ImportSource) -> Iterator[Binding]:
         yield source.unquoted(arguments[0]), ()
 
 
+def _kotlin(node: Node, source: ImportSource) -> Iterator[Binding]:
+    path, *alias = [child for child in node.named_children if child.type in {"qualified_identifier", "identifier"}]
+    target = source.text(path)
+    if source.text(node).rstrip().endswith(".*"):
+        yield target, ("*",)
+    else:
+        yield target, (source.text(alias[0]) if alias else target.rpartition(".")[2],)
+
+
+def _scala(node: Node, source: ImportSource) -> Iterator[Binding]:
+    """`a.b, c.{d, e => f}, g._` -> (`a.b`, b), (`c.d`, d), (`c.e`, f), (`g`, *)."""
+    path: list[str] = []
+    for child in node.children[1:]:
+        if child.type == "," and path:
+            yield ".".join(path), (path[-1],)
+        if child.type in {"identifier", "operator_identifier"}:
+            path.append(source.text(child))
+        elif child.type != ".":
+            selected = child.named_children if child.type == "namespace_selectors" else [child]
+            yield from (found for one in selected for found in _scala_selected(".".join(path), one, source))
+            path = []
+    if path:
+        yield ".".join(path), (path[-1],)
+
+
+def _scala_selected(path: str, node: Node, source: ImportSource) -> Iterator[Binding]:
+    """Yield what one selector binds; `Hidden => _` binds nothing."""
+    name, alias = source.text(_field(node, "name") or node), _field(node, "alias")
+    if node.type == "namespace_wildcard":
+        yield path, ("*",)
+    elif node.is_named and (alias is None or alias.type != "wildcard"):
+        yield f"{path}.{name}", (source.text(alias) if alias is not None else name,)
+
+
+def _swift(node: Node, source: ImportSource) -> Iterator[Binding]:
+    target = next((source.text(child) for child in node.named_children if child.type == "identifier"), "")
+    yield target, ()
+
+
+def _lua(node: Node, source: ImportSource) -> Iterator[Binding]:
+    """`local a, b = require("x"), require("y")` -> (`x`, a), (`y`, b)."""
+    arguments, values = _field(node, "arguments"), node.parent
+    if arguments is None or not arguments.named_child_count:
+        return
+    statement = values.parent if values is not None and values.type == "expression_list" else None
+    names: tuple[str, ...] = ()
+    if statement is not None and values is not None and statement.type == "assignment_statement":
+        place = values.named_children.index(node)
+        targets = statement.named_children[0].named_children
+        names = (source.text(targets[place]),) if place < len(targets) else ()
+    yield source.unquoted(arguments.named_children[0]).strip("[]"), names
+
+
+def _elixir(node: Node, source: ImportSource) -> Iterator[Binding]:
+    target = source.text(_descendants(node, "alias")[0])
+    aliases = [one for one in _descendants(node, "pair") if source.text(_field(one, "key")).startswith("as:")]
+    yield target, (source.text(_field(aliases[0], "value")) if aliases else target.rpartition(".")[2],)
+
+
 _READERS: dict[str, Reader] = {
     "bash": _bash,
     "c": _c,
     "cpp": _c,
     "csharp": _csharp,
+    "elixir": _elixir,
     "go": _go,
     "java": _java,
     "javascript": _ecmascript,
+    "kotlin": _kotlin,
+    "lua": _lua,
     "php": _php,
     "python": _python,
     "ruby": _ruby,
     "rust": _rust,
+    "scala": _scala,
+    "swift": _swift,
     "tsx": _ecmascript,
     "typescript": _ecmascript,
 }
+
+WITH_IMPORTS = frozenset(_READERS)
+"""The languages whose import statements are read."""

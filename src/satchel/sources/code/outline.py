@@ -321,7 +321,7 @@ def _definitions(declarations: list[Declaration], starts: list[int]) -> list[tup
 def _references(findings: SyntaxFindings, starts: list[int]) -> list[tuple[Reference, ...]]:
     """Return the references of each part, each once, in the order of the text."""
     by_part: list[tuple[Reference, ...]] = []
-    references = sorted(findings.references)
+    references = sorted(one for one in findings.references if one[0] not in findings.declarations)
     offsets = [findings.line_starts[row] for row in starts[1:]]
     index, count = 0, len(references)
     for end in [*offsets, len(findings.source) + 1]:

@@ -60,7 +60,9 @@ def _follow(branches: list[tuple[bool, bool]], word: bytes, *, is_false: bool) -
             branches.append((not was_shown, True))
 
 
-BRACED = frozenset({"c", "cpp", "csharp", "go", "java", "javascript", "php", "rust", "tsx", "typescript"})
+BRACED = frozenset(
+    "c cpp csharp go java javascript kotlin php rust scala swift tsx typescript".split()  # noqa: SIM905 - one line
+)
 """Languages whose blocks end with a brace in the column where they began."""
 
 _START = re.compile(rb"[A-Za-z_@](?!\w*[ \t]*:(?!:))")
@@ -166,7 +168,13 @@ PARSE_SECONDS = 3.0
 needs 0.1 to 0.2 s a megabyte. Wall time would leave a good file without an outline when the machine is stopped or busy
 for a while."""
 
-_PREPROCESSED = frozenset({"c", "cpp"})
+_PREPROCESSED = frozenset({"c", "cpp", "csharp"})
+
+_CONSTRUCTOR = re.compile(
+    rb"^[ \t]*(?:@\w+(?:\([^()\n]*\))?\s+|(?:public|internal|private|protected|actual|expect)\s+)+(?=constructor\b)",
+    re.MULTILINE,
+)
+"""Modifiers of a constructor on a line of its own, at which the grammar of Kotlin ends the class."""
 
 _EXPORTED = re.compile(rb"\b(?:class|struct)\s+[A-Z][A-Z0-9_]{2,}\s+\w+\s*(?:final\s*)?[:{]")
 _WORD = re.compile(rb"\w")
@@ -223,12 +231,16 @@ def syntax_tree(source: bytes, grammar: Grammar, language: str) -> Tree | None:
 
 
 def _is_hidden(tree: Tree, source: bytes, language: str) -> bool:
-    """Return whether only a preprocessor understands a text: `class API Client {` passes for a function."""
-    return language in _PREPROCESSED and (tree.root_node.has_error or _EXPORTED.search(source) is not None)
+    """Return whether a text holds what the grammar cannot read: `class API Client {` passes for a function."""
+    if language in _PREPROCESSED:
+        return tree.root_node.has_error or (language != "csharp" and _EXPORTED.search(source) is not None)
+    return language == "kotlin" and tree.root_node.has_error
 
 
 def _readable(source: bytes, language: str) -> bytes:
-    """Return C or C++ that cannot be parsed without most of what only a preprocessor understands; offsets stay."""
+    """Return a text with blanks for most of what the grammar cannot read; offsets stay."""
+    if language == "kotlin":
+        return _CONSTRUCTOR.sub(lambda found: re.sub(rb"[^\n]", b" ", found[0]), source)
     return without_macros(first_branches(source)) if language == "cpp" else first_branches(source)
 
 

@@ -37,7 +37,7 @@ def dotted(text: str, language: str) -> str:
     name = text.strip().strip("'\"`")
     if language == "cpp" and (operator := _OPERATOR.fullmatch(name)):
         return (_path(operator["owner"] or "") + "".join(operator["name"].split()))[:MAX_NAME]
-    name = _path(name)
+    name = _path(name.replace(":", ".") if language == "lua" else name)
     if not _PATH.fullmatch(name):
         name = next(reversed(_IDENTIFIER.findall(name)), "") or text.strip()
     if language == "rust":
@@ -173,7 +173,8 @@ def _declare(findings: SyntaxFindings, mark: Mark, captures: Captures) -> None:
     body = bodies[0].start_byte if bodies else -1
     for name, node in pairs:
         earlier = findings.declarations.get(name.start_byte)
-        if earlier is not None and (earlier.mark, earlier.body < 0) <= (mark, body < 0):
+        rank = mark, body < 0, "owner" not in captures
+        if earlier is not None and (earlier.mark, earlier.body < 0, not earlier.attached) <= rank:
             continue
         owner, _, last = dotted(findings.text(name.start_byte, name.end_byte), findings.language).rpartition(".")
         if "owner" in captures:
