@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from satchel import config
 from satchel.answer.candidates import Candidate
@@ -39,6 +39,9 @@ from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.tokens import counter
 from satchel.types import Context, Failure, HandleTarget, Hit, Json, Kind, ShownBefore, Usage
+
+if TYPE_CHECKING:
+    from satchel.graph.export import GraphDrawing
 
 MOST_SOURCES = 5
 """Matches of a topic from which a walk starts, as the specification has it."""
@@ -423,6 +426,16 @@ class GraphService:
         return make_graph_request(
             query, blend, root.settings, options, lenses=root.loaded.lenses, workspace=root.alias, origin=origin
         )
+
+    def drawing(self, request: GraphRequest, to: str = "", notes: Sequence[Failure] = ()) -> GraphDrawing:
+        """Return the graph of a checked request as nodes and edges; with `to` the shortest path to that node."""
+        from satchel.graph.export import neighbourhood, path_between
+
+        for attempt in attempts(self._root, ()):
+            with attempt as states:
+                bench = bench_of(states, notes)
+                drawn = path_between(request, to, bench) if to else neighbourhood(request, bench)
+        return drawn
 
     def graph_answer(self, request: GraphRequest, notes: Sequence[Failure] = ()) -> Context:
         """Return the context for a checked request from the present index; a kept one while nothing has changed."""

@@ -204,6 +204,20 @@ def _graph_context(call: OperationCall) -> Answered:
     return Answered(context.text, json.graph_envelope(context, request), notes, context)
 
 
+def _graph_export(call: OperationCall) -> Answered:
+    from satchel.graph.export import EXPORTS, as_text
+
+    to, export = call.arguments.get("to", ""), call.arguments.get("export", "")
+    if export and export not in EXPORTS:
+        raise UsageError(f"unknown export {clean_field(export)!r}: choose from {', '.join(EXPORTS)}", "export")
+    request = call.engine.graphs.graph_request(call.arguments["query"], **call.chosen(("depth", "lens")))
+    failures = call.refreshed()
+    drawing = call.engine.graphs.drawing(request, to, failures)
+    written = EXPORTS.get(export, as_text)(drawing)
+    envelope = json.DRAWING.data(drawing) | {"query": request.query, "to": to, "text": written}
+    return Answered(written, envelope | {"failures": json.FAILURES.data(failures)}, drawing.warnings, drawing)
+
+
 def _expand(call: OperationCall) -> Answered:
     handles, spelling = call.arguments["handles"], call.caller.spelling
     context = call.engine.expand(handles, **call.chosen(("max_tokens", "format", "tokenizer", "session")))
@@ -281,6 +295,18 @@ GRAPH_CONTEXT = Operation(
     "Use it for what is connected: which functions call this one and what depends on it (lens impact), what a note "
     "refers to. To explain code, use `context_query`.",
     leading=("query", "lens", "max_tokens"),
+)  # fmt: skip
+
+GRAPH_EXPORT = Operation(
+    "graph_export", "A path, or a graph as data",
+    "Show the shortest path of calls and imports between two definitions, or nodes and edges around one.",
+    (
+        text("query", "A topic, or the id of a note, file or definition.", is_required=True),
+        text("to", "The other end of a path: a file or definition."),
+        text("export", "Write this format instead of plain text.", ("mermaid", "graphml")),
+        *(one for one in GRAPH_CONTEXT.parameters if one.name in ("depth", "lens", "refresh")),
+    ),
+    _graph_export, json.DRAWING.schema,
 )  # fmt: skip
 
 EXPAND = Operation(

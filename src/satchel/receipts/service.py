@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from satchel.answer.pins import Pin
     from satchel.open_root import OpenRoot
     from satchel.receipts.session import Account, SessionFile
+    from satchel.receipts.stats import DeliveryStats
     from satchel.receipts.why import Standing
     from satchel.store.protocol import Store
 
@@ -211,6 +212,12 @@ class ReceiptService:
         from satchel.receipts.session import SessionFile
 
         return SessionFile(self._root.places.state / SESSIONS, self._root.places.index.name, session)
+
+    def stats(self, days: int = 7, *, now: float | None = None) -> DeliveryStats:
+        """Return what agents received here in the last `days` days: tokens, lessons, and what came too late."""
+        from satchel.receipts.stats import delivery_stats
+
+        return delivery_stats(self._root, days, now)
 
     def forget_session(self, session: str) -> bool:
         """Forget what a session has received, because its host cleared it; returns whether there was anything."""
