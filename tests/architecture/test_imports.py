@@ -106,6 +106,7 @@ REPORTS = frozenset(
         "satchel.memory.capture",
         "satchel.memory.model",
         "satchel.search.changes",
+        "satchel.receipts.stats",
         "satchel.guidance.instructions",
     }
 )

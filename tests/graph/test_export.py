@@ -52,9 +52,9 @@ def test_the_shortest_path_names_each_call_with_its_line_and_each_end_with_its_p
 
 
 def test_a_path_that_leads_the_other_way_says_so(satchel: Satchel) -> None:
-    drawing = path(satchel, "backoff", "Shop.checkout")
-    assert drawing.is_reversed
-    assert as_text(drawing).startswith("2 steps from Shop.checkout to backoff, not the other way\n")
+    drawn = path(satchel, "backoff", "Shop.checkout")
+    assert drawn.is_reversed
+    assert as_text(drawn).startswith("2 steps from Shop.checkout to backoff, not the other way\n")
 
 
 def test_a_class_is_used_by_who_calls_its_methods_and_uses_what_they_call(satchel: Satchel) -> None:
@@ -75,8 +75,8 @@ def test_imports_count_where_no_call_leads_there(satchel: Satchel) -> None:
 def test_without_a_path_the_reason_is_told(
     satchel: Satchel, first: str, last: str, warning: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    drawing = path(satchel, first, last)
-    assert (drawing.edges, drawing.warnings) == ((), (warning,))
+    drawn = path(satchel, first, last)
+    assert (drawn.edges, drawn.warnings) == ((), (warning,))
     root = str(satchel.places.root)
     assert run(["graph", first, "--to", last, "--root", root]) == 1
     assert warning in capsys.readouterr().err
@@ -105,8 +105,8 @@ def test_graphml_is_a_document_with_nodes_and_edges(satchel: Satchel) -> None:
 
 
 def test_nothing_in_a_name_is_a_mark_of_mermaid_or_xml(satchel: Satchel) -> None:
-    drawing = path(satchel, "backoff", "backoff")
-    odd = drawing._replace(nodes=(drawing.nodes[0]._replace(id='a"<&>', name='x"] --> <b>`y`#'),))
+    drawn = path(satchel, "backoff", "backoff")
+    odd = drawn._replace(nodes=(drawn.nodes[0]._replace(id='a"<&>', name='x"] --> <b>`y`#'),))
     assert as_mermaid(odd) == ('flowchart LR\n    n0["x#34;#93; --#62; #60;b#62;#96;y#96;#35;  shop/wait.py:1"]\n')
     assert 'x"] --&gt; &lt;b&gt;`y`#' in as_graphml(odd)
     ElementTree.fromstring(as_graphml(odd))

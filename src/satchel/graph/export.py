@@ -12,9 +12,8 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from satchel.answer.search import Workbench
-from satchel.graph.nodes import Nodes
+from satchel.graph.nodes import Nodes, Rated
 from satchel.graph.request import Direction, GraphRequest, Move
-from satchel.graph.service import code_named, explore, named_node
 from satchel.graph.walk import WalkEdge, related
 from satchel.search.relations import Relations
 from satchel.types import EdgeType
@@ -60,22 +59,17 @@ class GraphDrawing(NamedTuple):
     is_reversed: bool = False
 
 
-def neighbourhood(request: GraphRequest, bench: Workbench) -> GraphDrawing:
-    """Return the nodes around the first query of a request, best first, and every relation between them."""
-    explored = explore(request.queries[0], request, bench)
-    rows = [one.row for one in explored.rated[:MOST_NODES]]
+def neighbourhood(request: GraphRequest, rated: Sequence[Rated], bench: Workbench) -> GraphDrawing:
+    """Return the best nodes that a walk reached, and every relation between them."""
+    rows = [one.row for one in rated[:MOST_NODES]]
     steps = related(Relations(bench.store), bench.store.places(rows), request.lens.moves)
-    left = len(explored.rated) - len(rows)
-    warnings = (*explored.walk.warnings, *([f"{left:,} more nodes were reached"] if left > 0 else []))
+    left = len(rated) - len(rows)
+    warnings = [*(rated[0].walk.warnings if rated else ()), *([f"{left:,} more nodes were reached"] if left else ())]
     return _drawn(request, bench, rows, [step for step in steps if step.target in set(rows)], warnings)
 
 
-def path_between(request: GraphRequest, to: str, bench: Workbench) -> GraphDrawing:
-    """Return the shortest path from the first query of a request to another node; without edges if there is none."""
-    first, last = (_rows_of(bench, name) for name in (request.queries[0], to))
-    if not first or not last:
-        missing = [name for name, rows in ((request.queries[0], first), (to, last)) if not rows]
-        return GraphDrawing((), (), tuple(f"no file or definition is named {name}" for name in missing))
+def path_between(request: GraphRequest, first: Sequence[int], last: Sequence[int], bench: Workbench) -> GraphDrawing:
+    """Return the shortest path from one of the `first` nodes to one of the `last`; without edges if there is none."""
     relations = Relations(bench.store)
     ends = {side: _with_members(relations, rows) for side, rows in (("first", first), ("last", last))}
     seconds = max(request.deadline_seconds, PATH_SECONDS)
@@ -89,11 +83,6 @@ def path_between(request: GraphRequest, to: str, bench: Workbench) -> GraphDrawi
     late = time.monotonic() >= until
     why = f"the search ended after {seconds:g} s" if late else "neither reaches the other"
     return _drawn(request, bench, [first[0], last[0]], [], (f"no path of calls, inheritance or imports: {why}",))
-
-
-def _rows_of(bench: Workbench, name: str) -> list[int]:
-    row = named_node(bench.store, name)
-    return [row] if row is not None else code_named(bench.store, name)
 
 
 def _with_members(relations: Relations, rows: Sequence[int]) -> set[int]:

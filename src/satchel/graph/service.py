@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import NamedTuple, Unpack
 
 from satchel import config
 from satchel.answer.candidates import Candidate
@@ -20,6 +20,7 @@ from satchel.answer.search import Workbench
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Unreadable
 from satchel.answer.write import Fitted
+from satchel.graph.export import GraphDrawing, neighbourhood, path_between
 from satchel.graph.nodes import Nodes, Overflow, Rated, blended, rate
 from satchel.graph.relevance import Relevance, Vectors
 from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page, references
@@ -28,6 +29,7 @@ from satchel.graph.walk import Bounds, GraphWalk, StartNode, walk
 from satchel.open_root import OpenRoot, attempts, bench_of
 from satchel.receipts.service import ReceiptService
 from satchel.safety import sanitize
+from satchel.safety.sanitize import clean_field
 from satchel.search import weights as search_weights
 from satchel.search.chunks import REVISION, identity_of
 from satchel.search.dense import Meaning, scores
@@ -39,9 +41,6 @@ from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.tokens import counter
 from satchel.types import Context, Failure, HandleTarget, Hit, Json, Kind, ShownBefore, Usage
-
-if TYPE_CHECKING:
-    from satchel.graph.export import GraphDrawing
 
 MOST_SOURCES = 5
 """Matches of a topic from which a walk starts, as the specification has it."""
@@ -428,13 +427,13 @@ class GraphService:
         )
 
     def drawing(self, request: GraphRequest, to: str = "", notes: Sequence[Failure] = ()) -> GraphDrawing:
-        """Return the graph of a checked request as nodes and edges; with `to` the shortest path to that node."""
-        from satchel.graph.export import neighbourhood, path_between
+        """Return the nodes and edges around the query of a checked request; with `to` the shortest path to that node.
 
+        Without a path, or a node of such a name, the drawing has no edges and says why.
+        """
         for attempt in attempts(self._root, ()):
             with attempt as states:
-                bench = bench_of(states, notes)
-                drawn = path_between(request, to, bench) if to else neighbourhood(request, bench)
+                drawn = _drawing(request, to, bench_of(states, notes))
         return drawn
 
     def graph_answer(self, request: GraphRequest, notes: Sequence[Failure] = ()) -> Context:
@@ -468,6 +467,19 @@ class GraphService:
             if ("" if isinstance(lines, Unreadable) else lines.content_hash) != shown:
                 return False
         return True
+
+
+def _drawing(request: GraphRequest, to: str, bench: Workbench) -> GraphDrawing:
+    names = [request.queries[0], to]
+    if not to:
+        return neighbourhood(request, explore(names[0], request, bench).rated, bench)
+    named = [named_node(bench.store, name) for name in names]
+    ends = [code_named(bench.store, name) if row is None else [row] for name, row in zip(names, named, strict=True)]
+    missing = [clean_field(name) for name, rows in zip(names, ends, strict=True) if not rows]
+    if missing:
+        return GraphDrawing((), (), tuple(f"no file or definition is named {name}" for name in missing))
+    first, last = ends
+    return path_between(request, first, last, bench)
 
 
 def node_handles(context: Context) -> list[HandleTarget]:

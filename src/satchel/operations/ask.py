@@ -212,10 +212,10 @@ def _graph_export(call: OperationCall) -> Answered:
         raise UsageError(f"unknown export {clean_field(export)!r}: choose from {', '.join(EXPORTS)}", "export")
     request = call.engine.graphs.graph_request(call.arguments["query"], **call.chosen(("depth", "lens")))
     failures = call.refreshed()
-    drawing = call.engine.graphs.drawing(request, to, failures)
-    written = EXPORTS.get(export, as_text)(drawing)
-    envelope = json.DRAWING.data(drawing) | {"query": request.query, "to": to, "text": written}
-    return Answered(written, envelope | {"failures": json.FAILURES.data(failures)}, drawing.warnings, drawing)
+    drawn = call.engine.graphs.drawing(request, to, failures)
+    written = EXPORTS.get(export, as_text)(drawn)
+    envelope = json.DRAWING.data(drawn) | {"query": request.query, "to": to, "text": written}
+    return Answered(written, envelope | {"failures": json.FAILURES.data(failures)}, drawn.warnings, drawn)
 
 
 def _expand(call: OperationCall) -> Answered:

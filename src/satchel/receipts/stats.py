@@ -5,7 +5,6 @@ Read from the log of editor hooks and the ledgers of sessions, which have ids an
 
 from __future__ import annotations
 
-import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -14,14 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from satchel.answer.source_lines import joined
-from satchel.open_root import OpenRoot
-from satchel.receipts.service import SESSIONS
-from satchel.receipts.session import Ledger, recent_ledgers
+from satchel.receipts.session import Ledger
 from satchel.safety import sanitize
+from satchel.store.protocol import Store
 from satchel.system import telemetry
+from satchel.system.locations import Places
 from satchel.tokens import counter
 from satchel.types import Json, Kind, Range
-from satchel.vocabulary import DAY_SECONDS
 
 LESSONS = (Kind.MEMORY, Kind.EXPERIENCE)
 """Kinds of records that were learned, as opposed to code, documents and history."""
@@ -70,13 +68,18 @@ class DeliveryStats(NamedTuple):
     lessons: tuple[DeliveredLesson, ...]
 
 
-def delivery_stats(root: OpenRoot, days: int, now: float | None = None) -> DeliveryStats:
-    """Return what agents in this root received in the last `days` days before `now`."""
-    since = (time.time() if now is None else now) - days * DAY_SECONDS
+def delivery_stats(
+    places: Places, memory: Store | None, ledgers: Iterable[Ledger], tokenizer: str, days: int, since: float
+) -> DeliveryStats:
+    """Return what agents in this root received in the last `days` days, which began at `since` (seconds).
+
+    `ledgers` are those of the sessions of that time, `memory` has the titles of lessons.
+    """
     earliest = f"{datetime.fromtimestamp(max(since, 0.0), UTC):%Y-%m-%dT%H:%M:%SZ}"
-    state, folder = root.places.state, root.places.root
     entries = [
-        one for one in telemetry.hook_entries(state) if str(one.get("at", "")) >= earliest and _is_in(one, folder)
+        one
+        for one in telemetry.hook_entries(places.state)
+        if str(one.get("at", "")) >= earliest and _is_in(one, places.root)
     ]
     tokens: Counter[str] = Counter()
     for entry in entries:
@@ -85,9 +88,9 @@ def delivery_stats(root: OpenRoot, days: int, now: float | None = None) -> Deliv
         days,
         Counter(str(entry.get("outcome", "")) for entry in entries),
         +tokens,
-        sum(at >= earliest for at in telemetry.late_events(state)),
-        _read_files(recent_ledgers(state / SESSIONS, root.places.index.name, since), root),
-        tuple(_lessons(entries, root)),
+        sum(at >= earliest for at in telemetry.late_events(places.state)),
+        _read_files(ledgers, places.root, tokenizer),
+        tuple(_lessons(entries, memory)),
     )
 
 
@@ -96,33 +99,32 @@ def _is_in(entry: Json, root: Path) -> bool:
     return bool(folder) and Path(folder).is_relative_to(root)
 
 
-def _lessons(entries: Iterable[Json], root: OpenRoot) -> Iterator[DeliveredLesson]:
+def _lessons(entries: Iterable[Json], memory: Store | None) -> Iterator[DeliveredLesson]:
     """Yield the records that were learned and delivered, oldest first."""
-    with root.memory_snapshot() as store:
 
-        @cache
-        def title(kind: Kind, key: str) -> str:
-            document = store.document(kind, key) if store is not None else None
-            return sanitize.line(document.title, 120) if document is not None else ""
+    @cache
+    def title(kind: Kind, key: str) -> str:
+        document = memory.document(kind, key) if memory is not None else None
+        return sanitize.line(document.title, 120) if document is not None else ""
 
-        for entry in entries:
-            for item in entry.get("items", ()):
-                identity = str(item.get("id", ""))
-                kind, _, key = identity.partition(":")
-                if kind in LESSONS:
-                    at, host, session, event = (str(entry.get(name, "")) for name in ("at", "host", "session", "event"))
-                    yield DeliveredLesson(at, host, session, event, identity, title(Kind(kind), key))
+    for entry in entries:
+        for item in entry.get("items", ()):
+            identity = str(item.get("id", ""))
+            kind, _, key = identity.partition(":")
+            if kind in LESSONS:
+                at, host, session, event = (str(entry.get(name, "")) for name in ("at", "host", "session", "event"))
+                yield DeliveredLesson(at, host, session, event, identity, title(Kind(kind), key))
 
 
-def _read_files(ledgers: Iterable[Ledger], root: OpenRoot) -> ReadFiles:
+def _read_files(ledgers: Iterable[Ledger], root: Path, tokenizer: str) -> ReadFiles:
     """Count the lines that sessions received, and the files that they are from."""
-    count = counter(root.settings.budget_tokenizer).count
+    count = counter(tokenizer).count
     prefix = tuple(f"{kind}:" for kind in (Kind.CODE, Kind.DOC))
 
     @cache
     def lines_of(path: str) -> tuple[str, ...]:
         try:
-            raw = (root.places.root / path).read_bytes()
+            raw = (root / path).read_bytes()
         except OSError:
             return ()
         return tuple(raw.decode("utf-8", "replace").splitlines(keepends=True))
