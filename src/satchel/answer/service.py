@@ -26,7 +26,7 @@ from satchel.answer.request import (
     parse_kinds,
 )
 from satchel.answer.search import Workbench, admitted, kind_search, search, with_guesses
-from satchel.errors import UsageError
+from satchel.errors import NothingChangedError, UsageError
 from satchel.open_root import OpenRoot, State, attempts, bench_of
 from satchel.receipts.service import ReceiptService, handles_of, with_account
 from satchel.safety import sanitize
@@ -298,8 +298,8 @@ class AnswerService:
     ) -> tuple[AssembleRequest, list[Failure]]:
         """Return the request about the change that is under way, and the notes of its answer.
 
-        Without a question (`is_asked` false) the change itself is the question. Raises UsageError as `change`, and if
-        there is neither a question nor a change.
+        Without a question (`is_asked` false) the change itself is the question. Raises UsageError as `change`, and
+        NothingChangedError if there is neither a question nor a change.
         """
         if request.workspaces:
             raise UsageError(ONE_TREE)
@@ -307,7 +307,7 @@ class AnswerService:
         if not change.files and not is_asked:
             since = f"since {revision}" if change.base else "yet"
             unseen = f" ({len(change.untracked)} untracked files aside)" if change.untracked else ""
-            raise UsageError(
+            raise NothingChangedError(
                 f"nothing changed in the {change.target} {since}{unseen}: name another revision, or ask a question"
             )
         query = request.query if is_asked else _question_of(change)
