@@ -105,7 +105,7 @@ def status_of(address: str, token: str) -> int:
 
 
 def served(command: list[str], health: list[str], variables: dict[str, str], project: Path, port: int) -> int:
-    """Start the command of the image beside a project; return 0 if it is healthy, asks for a token and writes nothing."""
+    """Start the command of the image; return 0 if it is healthy, asks for a token and writes nothing to the project."""
     before = sorted(project.rglob("*"))
     project.chmod(0o555)
     server = subprocess.Popen(command, env=variables, cwd=project)
