@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from satchel.evaluation.run import EvaluationResult
     from satchel.index.build import IndexFreshness, Status
     from satchel.index.run import VectorReport
-    from satchel.receipts.stats import DeliveryStats
     from satchel.search.changes import Author, FileChurn, FileHistory
+    from satchel.services.stats import DeliveryStats
 
 
 @operation_command(HISTORY, "history", shows="the rows", positional={"path": "[PATH]"})

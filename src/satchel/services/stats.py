@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from satchel.answer.session import Ledger
 from satchel.answer.source_lines import joined
-from satchel.receipts.session import Ledger
 from satchel.safety import sanitize
 from satchel.store.protocol import Store
 from satchel.system import telemetry
