@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "ec0929a701a0c270b69381ecdf161670e48873257087e95c961c6b2da58fec86"
+TOOLS_HASH = "b91772fdf9e40a9c30f78e5c582c80479749e6d60bcf66bfe527c945e5872ffb"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000

@@ -28,8 +28,8 @@ UNASKED = "what does this change concern"
 
 MAX_TOKENS = Parameter("max_tokens", Shape.COUNT, "Token budget, never exceeded.", least=1,
                        most=vocabulary.LARGEST_BUDGET, aliases=("maxTokens",))  # fmt: skip
-LIMIT = Parameter("limit", Shape.COUNT, "Most items.", least=1, flags=("-n", "--limit"))
-LIMIT_EACH = LIMIT._replace(meaning="Most files or records a type.")
+LIMIT = Parameter("limit", Shape.COUNT, "Maximum items.", least=1, flags=("-n", "--limit"))
+LIMIT_EACH = LIMIT._replace(meaning="Maximum files or records per type.")
 FORMAT = text("format", "Output format.", tuple(Format))
 TOKENIZER = text("tokenizer", "How tokens are counted.", TOKENIZERS)
 NOW = Parameter("now", Shape.MOMENT, "Answer as of this time: a date, or seconds since the epoch.")
@@ -39,7 +39,9 @@ SHOW_HANDLES = Parameter("show_handles", Shape.SWITCH, "List the handles of what
 TYPES = Parameter("types", Shape.TEXTS, "Only these types.", choices=tuple(CONTEXT_TYPES), aliases=("context_types",))
 SESSION = text("session", "Your session id: text that it already received is named, not repeated.")
 QUESTION = text("question", "A task, issue text, error or stack trace.", aliases=("query",))
-MIN_SCORE = Parameter("min_score", Shape.NUMBER, "Lowest probability that an item is needed.", least=0, most=1)
+MIN_SCORE = Parameter(
+    "min_score", Shape.NUMBER, "Leave out items that are less likely to be needed (0 to 1).", least=0, most=1
+)
 EXCLUDE = Parameter("exclude", Shape.TEXTS, "Path globs to leave out.", flags=("--exclude",))
 PATHS = Parameter("paths", Shape.TEXTS, "Only paths that match these globs.", flags=("--path",))
 SEARCHES = Parameter("searches", Shape.TEXTS, "Only these search methods.", choices=tuple(map(str, SearchStrategy)),
@@ -49,7 +51,7 @@ NAMES = Parameter("names", Shape.TEXTS, "Your guess: 4 to 10 identifiers or word
                   is_wished=True, flags=("--names",))  # fmt: skip
 
 PURPOSE = text(
-    "purpose", "find: sure lines and places; edit: whole functions; read: one packed context.", vocabulary.PURPOSES,
+    "purpose", "find: surest lines, then places; edit: whole functions; read: one text.", vocabulary.PURPOSES,
     default=vocabulary.FIND, flags=("--for",),
 )  # fmt: skip
 
@@ -83,7 +85,7 @@ _REQUEST = (
     MAX_TOKENS,
     LIMIT,
     NAMES,
-    Parameter("entity_limit", Shape.COUNT, "Most results over all types.", least=1),
+    Parameter("entity_limit", Shape.COUNT, "Maximum number of results over all types.", least=1),
     MIN_SCORE,
     SEARCHES,
     FORMAT,

@@ -384,7 +384,11 @@ def change_notes(change: Change) -> list[Failure]:
         notes.append(Failure("change", f"{_listed(change.untracked, 'untracked file')} not part of the change", hint))
     if change.unread:
         notes.append(
-            Failure("change", f"{_listed(change.unread, 'changed file')} not examined", "they are not indexed")
+            Failure(
+                "change",
+                f"{_listed(change.unread, 'changed file')} not in the index",
+                "`satchel status` says what is left out",
+            )
         )
     return notes
 
