@@ -19,6 +19,14 @@ EXIT_CODES = """0, an answer, an empty one too; 1 and 3 as each command says; 2,
 be indexed; 11, another process holds the index; 130, interrupted."""
 
 
+ENVIRONMENT = """SATCHEL_SECTION_KEY sets the setting section.key (`satchel config show` lists all); SATCHEL_HOME puts
+all folders below one; SATCHEL_HOOKS=0 switches hooks off; XDG_CACHE_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME and
+XDG_STATE_HOME move one folder each; NO_COLOR switches colours off."""
+
+FILES = """`satchel config path` prints the folders of cache (indexes), configuration, data (memories) and state (keys,
+logs, sessions). .satchel.toml and .satchelignore in a project are its settings and what is left out."""
+
+
 def escaped(text: str) -> str:
     """Return the text as roff shows it unchanged: no escapes, no hyphens for minus signs, no requests."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("\b", "")
@@ -62,8 +70,10 @@ def manual() -> str:
     """Return the whole page."""
     context = click.Context(application, info_name="satchel")
     head = [f'.TH SATCHEL 1 "" "satchel {__version__}"', ".SH NAME"]
-    head += ["satchel \\- everything your agent should know, packed to fit", ".SH COMMANDS"]
+    head += ["satchel \\- everything your agent should know, packed to fit", ".SH SYNOPSIS"]
+    head += [".B satchel", escaped("COMMAND [OPTIONS] [ARGUMENT]..."), ".SH COMMANDS"]
     tail = [".SH EXIT STATUS", escaped(" ".join(EXIT_CODES.split()))]
+    tail += [".SH ENVIRONMENT", escaped(" ".join(ENVIRONMENT.split())), ".SH FILES", escaped(" ".join(FILES.split()))]
     return "\n".join([*head, *sections(application, context), *tail]) + "\n"
 
 

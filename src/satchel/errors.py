@@ -50,6 +50,12 @@ class UsageError(SatchelError):
         return done + rest
 
 
+class NothingChangedError(UsageError):
+    """A change was asked about, and there is none: a negative answer on the command line, not a wrong call."""
+
+    exit_code = 1
+
+
 class ContextAssemblyError(SatchelError):
     """A context could not be assembled."""
 

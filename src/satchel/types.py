@@ -487,7 +487,7 @@ class Usage(NamedTuple):
     """The tokens of one answer, and why it ends.
 
     `stopped` is "budget", "places" (the best of the rest are named), "value" (the rest is not worth its tokens),
-    "limit" (of items), "weak" (a weak match is kept short), "unfinished index", or empty: everything relevant is shown.
+    "limit" (of items), "weak" (kept short: a weak match), "unfinished index", or empty: everything relevant is shown.
     """
 
     limit: int

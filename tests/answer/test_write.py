@@ -121,7 +121,7 @@ def test_the_answer_says_why_it_stopped(satchel: Satchel) -> None:
     assert ask(satchel, question, 5_000, types=["code"], fill=True).usage.stopped == ""
     found = ask(satchel, "close_report, pool or websocket frame", 5_000, purpose="find")
     assert found.usage.stopped == "places"
-    assert "the best of the rest are named as places" in found.text
+    assert "more matches are listed under Places" in found.text
 
 
 def test_an_answer_without_items_names_what_occurs_nowhere_if_there_is_room(satchel: Satchel) -> None:

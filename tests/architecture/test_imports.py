@@ -87,6 +87,7 @@ REPORTS = frozenset(
         "satchel.memory.capture",
         "satchel.memory.model",
         "satchel.search.changes",
+        "satchel.services.stats",
         "satchel.guidance.instructions",
     }
 )

@@ -184,7 +184,7 @@ def test_a_change_with_a_question_answers_both(satchel: Satchel, edited: TinyRep
 
 def test_only_what_is_staged(satchel: Satchel, edited: TinyRepository) -> None:
     ran = satchel("context", "--staged")
-    assert ran.code == 2
+    assert ran.code == 1
     assert "nothing changed in the staging area since HEAD" in ran.err
     edited._git("add", "-A")
     assert "return backoff(n)" in satchel("context", "--staged").out
@@ -198,13 +198,29 @@ def test_a_replayed_change_needs_no_change(satchel: Satchel, edited: TinyReposit
     assert ran.out == file.read_text()
 
 
+def test_no_change_is_an_answer_and_no_wrong_call(satchel: Satchel) -> None:
+    ran = satchel("context", "--diff", "--json")
+    assert (ran.code, ran.json["error"]["type"]) == (1, "NothingChangedError")
+    assert "nothing changed in the work tree since HEAD" in ran.json["error"]["message"]
+
+
+def test_a_revision_that_a_shallow_clone_lacks_is_told_with_what_to_do(
+    satchel: Satchel, edited: TinyRepository, tmp_path: Path
+) -> None:
+    base = edited._git("rev-list", "--max-parents=0", "HEAD").strip()
+    edited._git("clone", "--quiet", "--depth", "1", f"file://{edited.root}", str(tmp_path / "shallow"))
+    ran = satchel("context", "--diff", base, "--root", str(tmp_path / "shallow"))
+    assert ran.code == 2
+    assert "this is a shallow clone" in ran.err
+    assert "fetch-depth: 0" in ran.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((), "Missing argument 'QUESTION|-'"),
         (("--diff", "nowhere"), "there is no revision 'nowhere' here"),
         (("--diff", "HEAD..HEAD"), "is a range"),
-        (("--diff",), "nothing changed in the work tree since HEAD"),
     ],
 )
 def test_a_change_that_cannot_be_is_a_wrong_call(satchel: Satchel, arguments: tuple[str, ...], message: str) -> None:

@@ -83,7 +83,7 @@ def test_experiences_are_listed_by_filters(satchel: Satchel) -> None:
         "  falsified silver  debugging | root-cause-analysis  Stop the session from being closed twice\n"
     )
     for nothing in (("--outcome", "confirmed"), ("--strategy", "ask-user"), ("--since", "2100-01-01")):
-        assert "there is no such experience here" in satchel("experience", "list", *nothing).err
+        assert "no experience of this kind is recorded here" in satchel("experience", "list", *nothing).err
 
 
 def test_capture_passes_output_and_exit_code_through_and_resolves_as_gold(satchel: Satchel) -> None:

@@ -24,7 +24,7 @@ def test_an_export_comes_back_byte_for_byte(satchel: Satchel, tmp_path: Path, mo
     text = filled(satchel)
     file = tmp_path / "memory.jsonl"
     ran = satchel("export", str(file))
-    assert (ran.code, ran.out, ran.err) == (0, "", f"wrote 1 records to {file}\n")
+    assert (ran.code, ran.out, ran.err) == (0, "", f"wrote 1 record to {file}\n")
     assert file.read_text(encoding="utf-8") == text
     assert file.stat().st_mode & 0o777 == 0o600
     monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "new"))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from satchel.clients import setup
-from satchel.clients.targets import SCOPES, ClientPlaces, Launch, all_targets, targets, words_of
+from satchel.clients.targets import SCOPES, WITH_HOOKS, ClientPlaces, all_targets, words_of
 from satchel.errors import ClientFileError
 from tests.clients.conftest import Satchel, World
 
@@ -31,7 +31,9 @@ def file_of(client: str, scope: str, world: World) -> Path:
 
 
 EDITORS = {"zed": "context_servers", "windsurf": "mcpServers", "gemini": "mcpServers", "opencode": "mcp",
-           "cline": "mcpServers"}  # fmt: skip
+           "cline": "mcpServers", "copilot": "mcpServers", "kiro": "mcpServers", "kilo": "mcp", "roo": "mcpServers",
+           "amp": "amp.mcpServers", "qwen": "mcpServers", "antigravity": "mcpServers",
+           "droid": "mcpServers"}  # fmt: skip
 
 COMMENTED = """// mine
 {
@@ -363,7 +365,7 @@ def test_a_diff_shows_no_secret_of_the_file_and_no_endless_line(world: World, sa
     ("arguments", "text"),
     [
         (["cursor", "--scope", "local"], "cursor has no scope 'local': give one of project, user"),
-        (["vscode", "--with-hooks"], "vscode has no hooks"),
+        (["zed", "--with-hooks"], "zed has no hooks"),
         (["codex", "--command", ""], "--command is empty"),
         (["codex", "--command", "'open"], "cannot be split into words"),
         (["emacs"], "emacs"),
@@ -424,7 +426,7 @@ def test_a_file_of_any_editor_is_the_same_after_set_up_and_removal(
 def test_an_entry_of_the_name_that_is_not_ours_is_refused_in_every_editor(
     client: str, world: World, satchel: Satchel
 ) -> None:
-    command: object = ["other"] if client == "opencode" else "other"
+    command: object = ["other"] if client in ("opencode", "kilo") else "other"
     text = json.dumps({EDITORS[client]: {"satchel": {"command": command}}})
     file = write(file_of(client, SCOPES[client][0], world), text)
     for line in (("setup", client, *AS), ("remove", client)):
@@ -437,13 +439,42 @@ def test_an_entry_of_the_name_that_is_not_ours_is_refused_in_every_editor(
 @pytest.mark.parametrize("client", [client for client in SCOPES if "project" in SCOPES[client]])
 def test_a_file_of_a_project_is_always_inside_of_it(client: str, world: World, satchel: Satchel) -> None:
     places = ClientPlaces(world.home, world.root, os.environ)
-    hooks = client in ("claude-code", "cursor", "codex")
-    files = targets(client, "project", places, Launch(("satchel",)), with_hooks=hooks)
+    files = all_targets(client, "project", places)
     assert all(one.inside == world.root and one.file.is_relative_to(world.root) for one in files)
-    (files[0].file.parent if files[0].file.parent != world.root else files[0].file).symlink_to(world.home / "out")
+    link = files[0].file.parent if files[0].file.parent != world.root else files[0].file
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(world.home / "out")
     ran = satchel("setup", client, "--scope", "project", *AS)
     assert (ran.code, "outside of the project" in ran.err) == (1, True)
     assert list(world.home.iterdir()) == []
+
+
+HOOKED = """{
+  // of this team
+  "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "make check"}]}]},
+  "version": 1, "Stop": [], // unused
+  "other": {"satchel": 1},
+}
+"""
+
+
+@pytest.mark.parametrize(("client", "scope"), [(one, scope) for one in sorted(WITH_HOOKS) for scope in SCOPES[one]])
+@pytest.mark.parametrize("before", [HOOKED, "{}\n", None], ids=["others", "empty", "new"])
+def test_the_hooks_of_any_client_are_removed_to_the_byte(
+    client: str, scope: str, before: str | None, world: World, satchel: Satchel
+) -> None:
+    file = all_targets(client, scope, ClientPlaces(world.home, world.root, os.environ))[-1].file
+    if before is not None:
+        write(file, before)
+    folders = {path for path in world.root.parent.rglob("*") if path.is_dir() and path != world.root.parent / "own"}
+    assert satchel("setup", client, "--scope", scope, "--with-hooks", *AS).code == 0
+    assert "hook session-start" in file.read_text()
+    assert satchel("setup", client, "--scope", scope, "--with-hooks", "--command", "other/satchel").code == 0
+    assert file.read_text().count("session-start") == 1
+    assert satchel("remove", client).code == 0
+    assert (file.read_text() if file.exists() else None) == before
+    left = {path for path in (*world.root.rglob("*"), *world.home.rglob("*")) if path.is_dir()}
+    assert left <= folders, "empty folders that set-up made"
 
 
 @pytest.mark.parametrize("client", ["windsurf", "cline"])

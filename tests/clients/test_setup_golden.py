@@ -74,6 +74,16 @@ CASES = [
     Case("gemini-comments", "gemini", "project", ".gemini/settings.json"),
     Case("opencode-new", "opencode", "project", "opencode.json"),
     Case("opencode-crlf", "opencode", "project", "opencode.json"),
+    Case("copilot-new", "copilot", "user", "~/.copilot/mcp-config.json"),
+    Case("copilot-hooks-new", "copilot", "project", ".github/hooks/satchel.json", hooks=True),
+    Case("kiro-new", "kiro", "project", ".kiro/settings/mcp.json"),
+    Case("kilo-comments", "kilo", "project", ".kilo/kilo.jsonc"),
+    Case("roo-new", "roo", "project", ".roo/mcp.json"),
+    Case("amp-others", "amp", "user", "~/.config/amp/settings.json"),
+    Case("qwen-hooks-others", "qwen", "project", ".qwen/settings.json", hooks=True),
+    Case("antigravity-new", "antigravity", "user", "~/.gemini/config/mcp_config.json"),
+    Case("droid-new", "droid", "project", ".factory/mcp.json"),
+    Case("droid-hooks-new", "droid", "user", "~/.factory/hooks.json", hooks=True),
 ]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from satchel.clients.targets import SCOPES, ClientPlaces, find_launch, targets, words_of
+from satchel.clients.targets import SCOPES, WITH_HOOKS, ClientPlaces, find_launch, targets, words_of
 from satchel.index.reading import WORKER
 from tests.clients.conftest import Satchel, World
 
@@ -78,9 +78,7 @@ def written_commands(root: Path) -> dict[str, list[str]]:
     commands = {}
     for client, scopes in SCOPES.items():
         for scope in scopes:
-            for target in targets(
-                client, scope, places, launch, with_hooks=client in ("claude-code", "codex", "cursor")
-            ):
+            for target in targets(client, scope, places, launch, with_hooks=client in WITH_HOOKS):
                 for want in target.wants:
                     if isinstance(want.value, dict):
                         for entry in want.value.get("hooks", [want.value]):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from satchel.hooks import hosts
+from satchel.hooks.edits import is_edit, is_look
 from satchel.hooks.hosts import TEXT_CHARACTERS, Event, HookEvent, has_failed, output_of
 from tests.hooks.recorded import RECORDED, event_word, recorded
 
@@ -47,6 +48,8 @@ def test_a_prompt_is_read_under_each_of_its_names(name: str) -> None:
         ("cursor/after-shell", "make test", None, "Error 1"),
         ("cursor/after-failure", "pytest", True, "1 failed in 0.1s"),
         ("gemini/after-failure", "npm test", None, "1 failed, 5 passed"),
+        ("copilot/after-command", "npm test", None, "1 failed, 5 passed"),
+        ("qwen/after-failure", "npm test", True, "1 failed, 5 passed"),
     ],
 )
 def test_a_command_is_read_with_its_end_and_its_output(name: str, command: str, failed: bool | None, text: str) -> None:
@@ -64,6 +67,11 @@ def test_a_command_is_read_with_its_end_and_its_output(name: str, command: str, 
         ("claude-code/before-tool", (f"{ROOT}/src/shop/client.py",)),
         ("codex/before-tool", ("src/shop/client.py", "src/shop/new.py")),
         ("gemini/after-edit", (f"{ROOT}/src/shop/client.py",)),
+        ("copilot/before-tool", (f"{ROOT}/src/shop/client.py",)),
+        ("vscode/before-tool", (f"{ROOT}/src/shop/client.py",)),
+        ("vscode/before-tool-files", ("src/shop/client.py",)),
+        ("qwen/after-edit", (f"{ROOT}/src/shop/client.py",)),
+        ("droid/after-patch", ("src/shop/client.py",)),
     ],
 )
 def test_an_edit_names_its_files(name: str, files: tuple[str, ...]) -> None:
@@ -87,13 +95,16 @@ def test_an_answer_has_the_shape_of_its_host_and_the_name_of_its_event(name: str
         assert output == {"additional_context": "context"}
     else:
         named = recorded(name).get("hook_event_name") or recorded(name)["hookEventName"]
-        assert output == {"hookSpecificOutput": {"hookEventName": named, "additionalContext": "context"}}
+        plain = {"additionalContext": "context"} if event.host == "copilot" else {}
+        assert output == {"hookSpecificOutput": {"hookEventName": named, "additionalContext": "context"}} | plain
 
 
 def test_only_events_that_take_context_get_any() -> None:
     injecting = {name for name in RECORDED if read(name).injects}
     assert not {name for name in injecting if "compaction" in name or "session-end" in name}
-    assert injecting.isdisjoint({"cursor/prompt", "cursor/before-tool", "gemini/before-tool"})
+    assert injecting.isdisjoint({"cursor/prompt", "cursor/before-tool", "gemini/before-tool", "copilot/prompt"})
+    assert injecting.isdisjoint({"copilot/before-tool", "qwen/before-tool", "vscode/prompt"})
+    assert {"vscode/before-tool", "copilot/after-look", "qwen/prompt", "droid/prompt", "droid/after-look"} <= injecting
     assert {"claude-code/before-tool", "codex/before-tool", "cursor/after-look", "gemini/after-look"} <= injecting
     assert {"claude-code/prompt", "codex/prompt", "codex/after-failure", "cursor/session-start"} <= injecting
 
@@ -114,6 +125,18 @@ def test_an_event_is_known_by_our_word_and_by_the_host_s() -> None:
     assert hosts.event_of("PreCompact") is Event.BEFORE_COMPACTION
     assert hosts.event_of("PreToolUse") is hosts.event_of("BeforeTool") is Event.BEFORE_TOOL
     assert hosts.event_of("nonsense") is None
+
+
+@pytest.mark.parametrize("name", [name for name in RECORDED if "before-tool" in name or "after-edit" in name])
+def test_an_edit_of_every_host_is_one_for_the_lessons(name: str) -> None:
+    assert is_edit(read(name))
+
+
+@pytest.mark.parametrize("name", [name for name in RECORDED if "after-look" in name])
+def test_a_host_without_context_before_an_edit_shows_when_a_file_is_read(name: str) -> None:
+    event = read(name)
+    assert is_look(event)
+    assert (event.injects, event.injects_before_edits) == (True, False)
 
 
 def test_cursor_that_runs_a_hook_of_claude_code_is_answered_in_its_words() -> None:

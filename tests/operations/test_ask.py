@@ -180,7 +180,7 @@ def test_contexts_are_asked_for_over_http_and_mcp_as_well(root: Path, engine: Sa
 def test_options_over_http_are_explained_and_checked_as_over_mcp(engine: Satchel) -> None:
     with client_of(engine) as client:
         explained = client.post("/api/search", json={"options": {"help": True}}).json()["text"]
-        assert "min_score (number): Lowest probability" in explained
+        assert "min_score (number): Leave out items" in explained
         twice = client.post("/api/search", json={"question": "a", "options": {"question": "b"}})
         assert (twice.status_code, twice.json()["error"]["message"].partition(":")[0]) == (
             400,

@@ -26,6 +26,8 @@ MANY = {
     "why": {"target": "shop/client.py", "question": "backoff"},
     "status": {},
     "doctor": {},
+    "stats": {},
+    "graph_export": {"query": "backoff"},
     "memories": {},
     "experiences": {},
     "values": {},

@@ -34,6 +34,8 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "why": ("why",),
     "status": ("status",),
     "doctor": ("doctor",),
+    "stats": ("stats",),
+    "graph_export": ("graph",),
     "memories": ("memory list", "memory search"),
     "experiences": ("experience list",),
     "values": ("values list",),
@@ -150,7 +152,8 @@ def test_the_command_line_offers_the_options_of_an_operation_and_only_those(name
 
 def _others(name: str) -> set[str]:
     """Options of the same commands that belong to another operation."""
-    return names(OPERATIONS["remember"]) - names(OPERATIONS["memories"]) if name == "memories" else set()
+    other = {"memories": "remember", "graph_context": "graph_export", "graph_export": "graph_context"}.get(name)
+    return names(OPERATIONS[other]) - names(OPERATIONS[name]) if other is not None else set()
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=[*OPERATIONS])

@@ -142,7 +142,7 @@ def test_what_was_begun_in_another_session_is_pointed_out(ask: Ask) -> None:
 
 
 def test_an_empty_list_of_experiences_says_so(ask: Ask) -> None:
-    assert ask("experiences", domain="security").notes == ("there is no such experience here",)
+    assert ask("experiences", domain="security").notes == ("no experience of this kind is recorded here",)
     fail_once(ask)
     assert ask("experiences", outcome="falsified", tier="silver", limit=5).text
 

@@ -259,7 +259,7 @@ def test_candidates_are_reviewed_with_keys_alone(page: Page) -> None:
     page.wait(lambda: page.texts("#tab-review") == ["Review 1"], "the last one")
     page.settled()
     page.click(f"{candidate(page, 'pytest')} [data-act='accept']")
-    page.wait(lambda: "No candidate waits" in page.text("#review-cards"), "the end")
+    page.wait(lambda: "Nothing to review" in page.text("#review-cards"), "the end")
     page.settled()
     assert page.text("#tab-review") == "Review", "it stays, because conversations are looked through"
     page.go("memories?find=tuesdays")

@@ -156,3 +156,4 @@ def test_a_route_that_is_asked_in_another_way_says_how(asking: TestClient) -> No
     assert answer.headers["Allow"] == "POST"
     assert answer.json()["error"]["message"] == "this route takes POST"
     assert asking.options("/healthz").headers["Allow"] == "GET, HEAD"
+    assert asking.put("/api/status").headers["Allow"] == "GET, HEAD, POST"

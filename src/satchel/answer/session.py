@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -95,6 +95,14 @@ class SessionFile:
         except FileNotFoundError:
             return False
         return True
+
+
+def recent_ledgers(folder: Path, root_name: str, since: float) -> Iterator[Ledger]:
+    """Yield the ledgers of a root whose last answer was at `since` (seconds since the epoch) or later."""
+    for path in sorted(folder.glob(f"{root_name}-*.jsonl")):
+        with suppress(FileNotFoundError):  # another process removes old ones
+            if path.stat().st_mtime >= since:
+                yield _parsed(path.read_bytes())
 
 
 def read_ledger(file: SessionFile, state: str) -> tuple[Ledger, tuple[Failure, ...]]:

@@ -47,7 +47,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
         "context", "search", "graph", "why", "expand", "replay", "premortem", "brief", "situation", "rules", "trust",
     ),
     "remember": ("remember", "memory", "experience", "values"),
-    "explore": ("history", "status", "doctor", "eval"),
+    "explore": ("history", "status", "stats", "doctor", "eval"),
     "connect": ("setup", "remove", "mcp", "proxy", "hook"),
     "serve": ("serve",),
     "transfer": ("export", "import"),

@@ -83,14 +83,19 @@ def write(path: Path, before: bytes | None, after: bytes) -> None:
         state_files.replace(target, after, mode=mode, durable=True)
 
 
-def remove(path: Path, before: bytes) -> None:
-    """Delete the file, and an empty folder of settings. Raises ClientFileError if it changed since `before`."""
+def remove(path: Path, before: bytes, inside: Path | None = None) -> None:
+    """Delete the file and empty folders up to that of the settings, never `inside` itself.
+
+    Raises ClientFileError if the file changed since `before`.
+    """
     check_unchanged(path, before)
     with _told(path, "deleted"):
         _target(path).unlink()
-    if path.parent.name.startswith("."):
-        with contextlib.suppress(OSError):
-            path.parent.rmdir()
+    folders = [folder for folder in path.parents if inside is None or folder.is_relative_to(inside)]
+    last = next((at for at, folder in enumerate(folders) if folder.name.startswith(".") and folder != inside), -1)
+    with contextlib.suppress(OSError):  # one that is not empty
+        for folder in folders[: last + 1]:
+            folder.rmdir()
 
 
 def make_folders(path: Path) -> None:
@@ -418,6 +423,6 @@ def apply(changes: Sequence[FileChange], state: Path) -> None:
                 save_receipt(target, state, change.receipt)
             write(target.file, change.before, change.after)
         elif change.before is not None:
-            remove(target.file, change.before)
+            remove(target.file, change.before, target.inside)
         if change.receipt is None:
             forget_receipt(target, state)

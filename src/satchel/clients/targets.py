@@ -14,6 +14,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from satchel.errors import UsageError
@@ -30,7 +31,7 @@ class _Row(NamedTuple):
     """A client whose server is one entry below `key` in a JSON file, and how a user sees that it works.
 
     `files` has the scopes, the usual one first. A path is below the project, or below the folder that its first part
-    names: `~`, `$config`, `$code` or `$zed`. With `is_list` the entry has all words in one list.
+    names (`ClientPlaces.file`). With `is_list` the entry has all words in one list.
     """
 
     program: str
@@ -38,7 +39,7 @@ class _Row(NamedTuple):
     key: str
     step: str
     arguments: tuple[str, ...] = ()
-    frame: Mapping[str, str] = {}
+    frame: Data = MappingProxyType({})
     is_list: bool = False
 
 
@@ -58,6 +59,24 @@ _ROWS: Mapping[str, _Row] = {
                      "in a shell: opencode mcp list", (), {"type": "local"}, is_list=True),
     "cline": _Row("", {"local": "$code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"},
                   "mcpServers", "in Cline: MCP Servers, Configure: satchel is listed with its tools"),
+    "copilot": _Row("copilot", {"project": ".github/mcp.json", "user": "$copilot/mcp-config.json"}, "mcpServers",
+                    "in Copilot CLI: /mcp show satchel", (), {"type": "local", "tools": ["*"]}),
+    "kiro": _Row("kiro-cli", {"project": ".kiro/settings/mcp.json", "user": "~/.kiro/settings/mcp.json"}, "mcpServers",
+                 "in Kiro: the Kiro panel, MCP Servers; in its command line: /mcp"),
+    "kilo": _Row("kilo", {"project": ".kilo/kilo.jsonc", "user": "$config/kilo/kilo.jsonc"}, "mcp",
+                 "in Kilo Code: Settings, Agent Behaviour, MCP Servers", (), {"type": "local", "enabled": True},
+                 is_list=True),
+    "roo": _Row("", {"project": ".roo/mcp.json",
+                     "user": "$code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"},
+                "mcpServers", "in Roo Code: MCP Servers: satchel is listed with its tools"),
+    "amp": _Row("amp", {"project": ".amp/settings.json", "user": "$config/amp/settings.json"}, "amp.mcpServers",
+                "in a shell, for a project: amp mcp approve satchel; then: amp mcp list"),
+    "qwen": _Row("qwen", {"project": ".qwen/settings.json", "user": "~/.qwen/settings.json"}, "mcpServers",
+                 "in a shell: qwen mcp list"),
+    "antigravity": _Row("agy", {"project": ".agents/mcp_config.json", "user": "~/.gemini/config/mcp_config.json"},
+                        "mcpServers", "in Antigravity: /mcp, or the MCP Store, Manage MCP Servers, Refresh"),
+    "droid": _Row("droid", {"project": ".factory/mcp.json", "user": "~/.factory/mcp.json"}, "mcpServers",
+                  "in Droid: /mcp", (), {"type": "stdio"}),
 }  # fmt: skip
 
 SCOPES: Mapping[str, tuple[str, ...]] = {
@@ -75,33 +94,106 @@ CLAUDE_TOKENIZER = ("SATCHEL_BUDGET_TOKENIZER", "claude")
 
 _EDITS = "Edit|MultiEdit|Write|NotebookEdit"
 
-_CLAUDE_HOOKS = (
-    ("SessionStart", "startup|resume|clear|compact", "session-start"),
-    ("SubagentStart", "", "subagent-start"),
-    ("UserPromptSubmit", "", "prompt"),
-    ("PreToolUse", _EDITS, "before-tool"),
-    ("PostToolUse", _EDITS, "after-tool"),
-    ("PostToolUseFailure", "Bash", "after-tool"),
-    ("PreCompact", "", "before-compaction"),
-    ("SessionEnd", "", "session-end"),
+
+class _Hooks(NamedTuple):
+    """The hooks of a client: a file per scope (paths as in `_Row`), and event, matcher and word of satchel of each.
+
+    `keys` lead to the mapping of events. A flat hook has its command in the element itself, beside the values of
+    `frame`, any other in a group. `is_versioned` files need `"version": 1`. `timeout` is in the unit of the client.
+    """
+
+    files: Mapping[str, str]
+    events: tuple[tuple[str, str, str], ...]
+    keys: tuple[str, ...] = ("hooks",)
+    is_flat: bool = False
+    is_versioned: bool = False
+    frame: Data = MappingProxyType({})
+    timeout: int = 10
+
+
+# Copilot CLI compares the matcher before a tool with its own names and those of Claude Code, after a tool with its own
+# alone. Visual Studio Code ignores matchers. Neither takes context with a prompt, but what was asked is kept.
+_COPILOT_HOOKS = _Hooks(
+    {"project": ".github/hooks/satchel.json", "user": "$copilot/hooks/satchel.json"},
+    (
+        ("SessionStart", "", "session-start"),
+        ("UserPromptSubmit", "", "prompt"),
+        ("PreToolUse", "Edit|Write", "before-tool"),
+        ("PostToolUse", "bash|powershell|create|edit|str_replace_editor|apply_patch|view", "after-tool"),
+        ("PreCompact", "", "before-compaction"),
+    ),
+    is_flat=True,
+    is_versioned=True,
+    frame={"type": "command"},
 )
 
-_CODEX_HOOKS = (
-    ("SessionStart", "startup|resume|clear|compact", "session-start"),
-    ("UserPromptSubmit", "", "prompt"),
-    ("PreToolUse", f"apply_patch|{_EDITS}", "before-tool"),
-    ("PostToolUse", f"Bash|apply_patch|{_EDITS}", "after-tool"),
-    ("PreCompact", "", "before-compaction"),
-)
+_HOOKS: Mapping[str, _Hooks] = {
+    "claude-code": _Hooks(
+        {"local": ".claude/settings.local.json", "project": ".claude/settings.json", "user": "$claude/settings.json"},
+        (
+            ("SessionStart", "startup|resume|clear|compact", "session-start"),
+            ("SubagentStart", "", "subagent-start"),
+            ("UserPromptSubmit", "", "prompt"),
+            ("PreToolUse", _EDITS, "before-tool"),
+            ("PostToolUse", _EDITS, "after-tool"),
+            ("PostToolUseFailure", "Bash", "after-tool"),
+            ("PreCompact", "", "before-compaction"),
+            ("SessionEnd", "", "session-end"),
+        ),
+    ),
+    "codex": _Hooks(
+        {"user": "$codex/hooks.json", "project": ".codex/hooks.json"},
+        (
+            ("SessionStart", "startup|resume|clear|compact", "session-start"),
+            ("UserPromptSubmit", "", "prompt"),
+            ("PreToolUse", f"apply_patch|{_EDITS}", "before-tool"),
+            ("PostToolUse", f"Bash|apply_patch|{_EDITS}", "after-tool"),
+            ("PreCompact", "", "before-compaction"),
+        ),
+    ),
+    "cursor": _Hooks(
+        {"project": ".cursor/hooks.json", "user": "~/.cursor/hooks.json"},
+        (
+            ("sessionStart", "", "session-start"),
+            ("beforeSubmitPrompt", "", "prompt"),
+            ("afterFileEdit", "", "after-tool"),
+            ("postToolUse", "Shell|Read", "after-tool"),
+            ("preCompact", "", "before-compaction"),
+            ("sessionEnd", "", "session-end"),
+        ),
+        is_flat=True,
+        is_versioned=True,
+    ),
+    "vscode": _COPILOT_HOOKS,
+    "copilot": _COPILOT_HOOKS,
+    "qwen": _Hooks(
+        _ROWS["qwen"].files,
+        (
+            ("SessionStart", "startup|resume|clear|compact", "session-start"),
+            ("SubagentStart", "", "subagent-start"),
+            ("UserPromptSubmit", "", "prompt"),
+            ("PostToolUse", "read_file|edit|write_file|run_shell_command", "after-tool"),
+            ("PostToolUseFailure", "run_shell_command", "after-tool"),
+            ("PreCompact", "", "before-compaction"),
+            ("SessionEnd", "", "session-end"),
+        ),
+        timeout=10_000,
+    ),
+    "droid": _Hooks(
+        {"project": ".factory/hooks.json", "user": "~/.factory/hooks.json"},
+        (
+            ("SessionStart", "startup|resume|clear|compact", "session-start"),
+            ("UserPromptSubmit", "", "prompt"),
+            ("PostToolUse", "Read|Edit|Create|ApplyPatch|Execute", "after-tool"),
+            ("PreCompact", "", "before-compaction"),
+            ("SessionEnd", "", "session-end"),
+        ),
+        keys=(),
+    ),
+}
 
-_CURSOR_HOOKS = (
-    ("sessionStart", "", "session-start"),
-    ("beforeSubmitPrompt", "", "prompt"),
-    ("afterFileEdit", "", "after-tool"),
-    ("postToolUse", "Shell|Read", "after-tool"),
-    ("preCompact", "", "before-compaction"),
-    ("sessionEnd", "", "session-end"),
-)
+WITH_HOOKS = frozenset(_HOOKS)
+"""Clients whose hooks set-up can write."""
 
 
 class Launch(NamedTuple):
@@ -262,18 +354,12 @@ class ClientPlaces(NamedTuple):
         """Claude Code's own file, with the servers of a user."""
         return Path(self.environ.get("CLAUDE_CONFIG_DIR") or self.home) / ".claude.json"
 
-    @property
-    def claude_settings(self) -> Path:
-        """The folder of Claude Code's settings of a user."""
-        return Path(self.environ.get("CLAUDE_CONFIG_DIR") or self.home / ".claude")
-
-    @property
-    def codex(self) -> Path:
-        """The folder of Codex's settings of a user."""
-        return Path(self.environ.get("CODEX_HOME") or self.home / ".codex")
-
     def file(self, path: str) -> Path:
-        """Return the place of a file of the table: below the project, or the folder that its first part names."""
+        """Return the place of a file of the tables: below the project, or the folder that its first part names.
+
+        `~`, `$config`, `$code` and `$zed` are folders of the user, `$claude`, `$codex` and `$copilot` those of a
+        client, which a variable of the environment may move.
+        """
         config = Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config")
         named = {"~": self.home, "$config": config, "$code": config / "Code", "$zed": config / "zed"}
         if sys.platform == "darwin":
@@ -281,14 +367,23 @@ class ClientPlaces(NamedTuple):
         elif os.name == "nt":
             roaming = Path(self.environ.get("APPDATA") or self.home / "AppData/Roaming")
             named |= {"$code": roaming / "Code", "$zed": roaming / "Zed"}
+        for name, (variable, usual) in _FOLDERS.items():
+            named[name] = Path(self.environ.get(variable) or self.home / usual)
         head, _, rest = path.partition("/")
         return named[head] / rest if head in named else self.root / path
+
+
+_FOLDERS = {
+    "$claude": ("CLAUDE_CONFIG_DIR", ".claude"),
+    "$codex": ("CODEX_HOME", ".codex"),
+    "$copilot": ("COPILOT_HOME", ".copilot"),
+}
 
 
 def installed(places: ClientPlaces) -> tuple[str, ...]:
     """Return the clients whose program is on the PATH, or that have a folder of settings of this user."""
     path = places.environ.get("PATH", os.defpath)
-    traces = {"claude-code": ("claude", places.claude_settings), "codex": ("codex", places.codex)}
+    traces = {"claude-code": ("claude", places.file("$claude/")), "codex": ("codex", places.file("$codex/"))}
     traces |= {client: (row.program, places.file([*row.files.values()][-1]).parent) for client, row in _ROWS.items()}
     return tuple(
         client
@@ -321,7 +416,11 @@ def targets(
     files = [_entry(_ROWS[client], scope, places, launch.words) if client in _ROWS
              else _SERVERS[client](scope, places, launch.words)]  # fmt: skip
     if with_hooks:
-        files.append(_HOOKS[client](scope, places, launch.words))
+        hooks = _hook_file(client, scope, places, launch.words)
+        if hooks.file == files[0].file:  # a file is planned once
+            files[0] = files[0]._replace(wants=files[0].wants + hooks.wants)
+        else:
+            files.append(hooks)
     root = places.root
     is_inside = [scope != "user" and one.file.is_relative_to(root) for one in files]
     return tuple(one._replace(inside=root) if inside else one for one, inside in zip(files, is_inside, strict=True))
@@ -341,13 +440,6 @@ def _claude(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFil
     return _server(places.claude_state, ("projects", str(places.root), "mcpServers", PROGRAM), server)
 
 
-def _claude_hooks(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
-    folder = places.claude_settings if scope == "user" else places.root / ".claude"
-    tokenizer = Want(("env", CLAUDE_TOKENIZER[0]), CLAUDE_TOKENIZER[1], is_optional=True)
-    file = folder / ("settings.local.json" if scope == "local" else "settings.json")
-    return ClientFile(file, "hooks", (*_matched_hooks(_CLAUDE_HOOKS, words), tokenizer))
-
-
 def _entry(row: _Row, scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
     # A client with the scope `local` starts servers anywhere, so the entry names the folder.
     started = _started(words, "mcp", *(("--root", str(places.root)) if scope == "local" else row.arguments))
@@ -356,33 +448,30 @@ def _entry(row: _Row, scope: str, places: ClientPlaces, words: Sequence[str]) ->
     return _server(places.file(row.files[scope]), (row.key, PROGRAM), {**row.frame, **started})
 
 
-def _cursor_hooks(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
-    version = Want(("version",), 1, is_optional=True, is_frame=True)
-    hooks = (
-        Want(("hooks", event), {**_matcher(matcher), **_timed(words, name)}, is_element=True)
-        for event, matcher, name in _CURSOR_HOOKS
-    )
-    folder = places.file(_ROWS["cursor"].files[scope]).parent
-    return ClientFile(folder / "hooks.json", "hooks", (version, *hooks))
+def _hook_file(client: str, scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
+    hooks = _HOOKS[client]
+    wants = [Want(("version",), 1, is_optional=True, is_frame=True)] if hooks.is_versioned else []
+    for event, matcher, name in hooks.events:
+        # Time that a host waits for a hook; the hook itself ends after 2 s.
+        command: Json = {"command": shlex.join([*words, "hook", name]), "timeout": hooks.timeout}
+        if not hooks.is_flat:
+            command = {"hooks": [{"type": "command", **command}]}
+        matched = {"matcher": matcher} if matcher else {}
+        wants.append(Want((*hooks.keys, event), {**hooks.frame, **matched, **command}, is_element=True))
+    if client == "claude-code":
+        wants.append(Want(("env", CLAUDE_TOKENIZER[0]), CLAUDE_TOKENIZER[1], is_optional=True))
+    return ClientFile(places.file(hooks.files[scope]), "hooks", tuple(wants))
 
 
 def _codex(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
     wants = (Want(("mcp_servers", PROGRAM), _started(words, "mcp")),)
-    return ClientFile(_codex_folder(scope, places) / "config.toml", "server", wants, is_toml=True)
-
-
-def _codex_hooks(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
-    return ClientFile(_codex_folder(scope, places) / "hooks.json", "hooks", _matched_hooks(_CODEX_HOOKS, words))
-
-
-def _codex_folder(scope: str, places: ClientPlaces) -> Path:
-    return places.root / ".codex" if scope == "project" else places.codex
+    folder = ".codex" if scope == "project" else "$codex"
+    return ClientFile(places.file(f"{folder}/config.toml"), "server", wants, is_toml=True)
 
 
 Builder = Callable[[str, ClientPlaces, Sequence[str]], ClientFile]
 
 _SERVERS: Mapping[str, Builder] = {"claude-code": _claude, "codex": _codex}
-_HOOKS: Mapping[str, Builder] = {"claude-code": _claude_hooks, "cursor": _cursor_hooks, "codex": _codex_hooks}
 
 
 def _server(file: Path, path: tuple[str, ...], value: Data) -> ClientFile:
@@ -391,27 +480,6 @@ def _server(file: Path, path: tuple[str, ...], value: Data) -> ClientFile:
 
 def _started(words: Sequence[str], *arguments: str) -> Json:
     return {"command": words[0], "args": [*words[1:], *arguments]}
-
-
-def _timed(words: Sequence[str], event: str) -> Json:
-    # Time that a host waits for a hook; the hook itself ends after 2 s.
-    return {"command": shlex.join([*words, "hook", event]), "timeout": 10}
-
-
-def _matcher(matcher: str) -> dict[str, str]:
-    return {"matcher": matcher} if matcher else {}
-
-
-def _matched_hooks(rows: Sequence[tuple[str, str, str]], words: Sequence[str]) -> tuple[Want, ...]:
-    """Return hooks in the format of Claude Code and Codex."""
-    return tuple(
-        Want(
-            ("hooks", event),
-            {**_matcher(matcher), "hooks": [{"type": "command", **_timed(words, name)}]},
-            is_element=True,
-        )
-        for event, matcher, name in rows
-    )
 
 
 def next_steps(client: str, scope: str, *, with_hooks: bool) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ so that it does not cost tokens twice and `include_fields=False` hides it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -225,6 +225,21 @@ class Nodes:
             for row in (end, *(step.source for step in path), *(step.target for step in path))
         )
         self._texts |= self._code.store.texts(dict.fromkeys(self._code.document_of(one.row).id for one in nodes))
+
+    def load_rows(self, rows: Iterable[int]) -> None:
+        """Read these nodes without their texts, at once."""
+        self._code.load(rows)
+
+    def kind(self, row: int) -> Kind:
+        """Return the kind of a node."""
+        return self._code.document_of(row).kind
+
+    def start(self, row: int) -> str:
+        """Return the place where a node of code begins, `src/client.py:12`; empty for any other."""
+        part, document = self._code.part(row), self._code.document_of(row)
+        if document.kind not in (Kind.CODE, Kind.DOC):
+            return ""
+        return self._line(f"{self.prefix}{document.key}:{part.start}")
 
     def name(self, row: int) -> str:
         """Return the name of a node: the title of a note, the name of a definition, the path of a file."""

@@ -15,13 +15,14 @@ LESSON_TOKENS = 120
 """Tokens of lessons before one edit: two to four lines, so that they are read and not paid for often."""
 
 _EDITING = frozenset({
-    "edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace", "create", "delete", "search_replace",
-    "edit_file", "write_file", "create_file", "str_replace_editor", "str_replace_based_edit_tool", "replace",
-    "editfiles", "createfile", "replace_string_in_file", "multi_replace_string_in_file", "insert_edit_into_file",
+    "edit", "write", "multiedit", "notebookedit", "apply_patch", "applypatch", "str_replace", "create", "delete",
+    "search_replace", "edit_file", "write_file", "create_file", "str_replace_editor", "str_replace_based_edit_tool",
+    "replace", "editfiles", "createfile", "replace_string_in_file", "multi_replace_string_in_file",
+    "insert_edit_into_file",
 })  # fmt: skip
 """Tools of hosts that change files, in lower case."""
 
-_LOOKING = frozenset({"read", "read_file"})
+_LOOKING = frozenset({"read", "read_file", "view"})
 """Tools of hosts without context before an edit that read one file, in lower case."""
 
 

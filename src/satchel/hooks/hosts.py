@@ -1,4 +1,4 @@
-"""The hosts that send events: Claude Code, Codex, Cursor and Gemini CLI. Reads their events, and formats the answers.
+"""The hosts that send events, from Claude Code to Droid. Reads their events, and formats the answers.
 
 Written against the hook references, schemas and change logs of November 2026. All hosts send one JSON object with
 nearly the same fields, some of them renamed on the way, so every field is read under all its names.
@@ -11,6 +11,10 @@ nearly the same fields, some of them renamed on the way, so every field is read 
   prompt can only be allowed or stopped, and so can a tool, so nothing is injected there.
 * Gemini CLI (`.gemini/settings.json`): the shape of Claude Code with other names. A tool can only be stopped or changed
   before it runs; its result takes context.
+* Visual Studio Code and Copilot CLI (`.github/hooks/*.json`, `"version": 1`): the names of Claude Code and a time in
+  each event. Neither takes context with a prompt, and only Visual Studio Code does before a tool.
+* Qwen Code (`.qwen/settings.json`) and Droid (`.factory/hooks.json`): the shape of Claude Code. What is sent before a
+  tool has to decide whether it may run, which satchel never does, so nothing is sent there.
 """
 
 from __future__ import annotations
@@ -129,10 +133,22 @@ GEMINI = Host(
     },
     frozenset({"SessionStart", "BeforeAgent", "AfterTool"}),
 )  # fmt: skip
-HOSTS = (CURSOR, GEMINI, CODEX, CLAUDE_CODE)
+VSCODE = Host("vscode", CLAUDE_CODE.events, frozenset({"SessionStart", "SubagentStart", "PreToolUse", "PostToolUse"}))
+COPILOT = Host("copilot", CLAUDE_CODE.events, frozenset({"SessionStart", "PostToolUse"}))
+QWEN = Host("qwen", CLAUDE_CODE.events, CLAUDE_CODE.injecting - {"PreToolUse"})
+DROID = Host("droid", CLAUDE_CODE.events, frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse"}))
+HOSTS = (CURSOR, GEMINI, CODEX, CLAUDE_CODE, VSCODE, COPILOT, QWEN, DROID)
+
+_FOLDERS = {
+    "/.gemini/": GEMINI, "/.codex/": CODEX, "/.claude/": CLAUDE_CODE, "/.qwen/": QWEN, "/.factory/": DROID,
+}  # fmt: skip
+"""Folder of the transcript -> the host that writes it."""
 
 _TOOLS = {"afterShellExecution": "Shell", "afterFileEdit": "Edit"}
 """Tools of events that name none."""
+
+_PATCHES = frozenset({"apply_patch", "applypatch"})
+"""Tools whose files are named in the text of a patch, in lower case."""
 
 
 def event_of(word: str) -> Event | None:
@@ -163,7 +179,8 @@ def read(payload: Data, event: Event) -> HookEvent:
     response = next(filter(None, map(sent.get, response_fields)), None)
     error = _first_text(sent, "error", "error_message")
     failed = True if name.endswith("Failure") or error else has_failed(sent if "exit_code" in sent else response)
-    command, files = _tool_call(sent, is_codex=host is CODEX)
+    tool = _first_text(sent, "tool_name", "tool") or _TOOLS.get(name, "")
+    command, files = _tool_call(sent, is_patch=host is CODEX or tool.lower() in _PATCHES)
     return HookEvent(
         kind=event,
         host=host.name,
@@ -174,7 +191,7 @@ def read(payload: Data, event: Event) -> HookEvent:
         prompt=_first_text(sent, "prompt", "user_prompt", "user_message"),
         attached=_attachments(sent),
         start=_first_text(sent, "source", "reason"),
-        tool=_first_text(sent, "tool_name", "tool") or _TOOLS.get(name, ""),
+        tool=tool,
         command=command,
         files=files,
         output="\n".join(filter(None, (error, output_of(response)))),
@@ -189,6 +206,8 @@ def answer(event: HookEvent, text: str, notice: str) -> Json:
     if event.host == CURSOR.name:  # which has no line for the person at these events
         return {"additional_context": text} if text else {}
     output: Json = {"systemMessage": notice} if notice else {}
+    if text and event.host == COPILOT.name:
+        output["additionalContext"] = text
     if text:
         output["hookSpecificOutput"] = {"hookEventName": event.name, "additionalContext": text}
     return output
@@ -201,20 +220,24 @@ def _host_of(sent: Data) -> Host:
         return CURSOR
     path = sent.get("transcript_path")
     place = path.replace("\\", "/") if isinstance(path, str) else ""
-    own = GEMINI.events.keys() - CLAUDE_CODE.events
-    if "/.gemini/" in place or _first_text(sent, "hook_event_name") in own:
+    if _first_text(sent, "hook_event_name") in GEMINI.events.keys() - CLAUDE_CODE.events:
         return GEMINI
-    return CODEX if "turn_id" in sent or "/.codex/" in place else CLAUDE_CODE
+    if "turn_id" in sent:
+        return CODEX
+    named = next((host for folder, host in _FOLDERS.items() if folder in place), None)
+    if named is None and "timestamp" in sent:
+        return VSCODE if place else COPILOT
+    return named or CLAUDE_CODE
 
 
-def _tool_call(sent: Data, *, is_codex: bool) -> tuple[str, tuple[str, ...]]:
+def _tool_call(sent: Data, *, is_patch: bool) -> tuple[str, tuple[str, ...]]:
     """Return the shell command and the files of a tool call; the files of a patch are those that its text names."""
     call = _mapping(sent.get("tool_input"))
     command = _first_text(sent, "command") or _first_text(call, "command", "cmd") or " ".join(texts(call, "command"))
     files = _first_path(sent, "file_path") or _first_path(call, "file_path", "notebook_path", "path")
     files = files or tuple(path for path in texts(call, "files") if path and "\0" not in path)[:MOST_FILES]
-    patch = command or _first_text(sent, "tool_input")
-    if is_codex and not files and "*** Begin Patch" in patch:
+    patch = command or _first_text(sent, "tool_input") or _first_text(call, "input", "patch")
+    if is_patch and not files and "*** Begin Patch" in patch:
         return "", tuple((added or moved).strip() for added, moved in _PATCHED.findall(patch))[:MOST_FILES]
     return command, files
 
@@ -281,7 +304,7 @@ def output_of(response: object) -> str:
     payload = _snake_case(response) if isinstance(response, Mapping) else {}
     fields = (
         "stdout", "stderr", "output", "aggregated_output", "text", "error", "error_message", "content", "llm_content",
-        "result",
+        "result", "text_result_for_llm",
     )  # fmt: skip
     texts = [output_of(payload[field]) for field in fields if isinstance(payload.get(field), str | list | Mapping)]
     return "\n".join(filter(None, dict.fromkeys(texts)))[-TEXT_CHARACTERS:]

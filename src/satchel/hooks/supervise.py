@@ -88,7 +88,9 @@ def main(arguments: Sequence[str], work: Work | None = None) -> int:
     return 0
 
 
-PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR")
+PROJECT_VARIABLES = (
+    "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR", "QWEN_PROJECT_DIR", "FACTORY_PROJECT_DIR",
+)  # fmt: skip
 """Variables in which hosts name the folder of the project, wherever the session has gone since."""
 
 

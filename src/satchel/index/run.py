@@ -315,7 +315,7 @@ def git_failure(error: GitError) -> Failure:
 
 HISTORY_LATER = Failure(
     "commits",
-    "the history is not in the index yet: this answer comes from the files alone",
+    "commits are still being indexed and are not in this answer",
     "the next question reads it, or `satchel index`",
 )
 """The note on an answer from a new index whose files were published before a long history was read."""

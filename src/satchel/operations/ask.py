@@ -28,8 +28,8 @@ UNASKED = "what does this change concern"
 
 MAX_TOKENS = Parameter("max_tokens", Shape.COUNT, "Token budget, never exceeded.", least=1,
                        most=vocabulary.LARGEST_BUDGET, aliases=("maxTokens",))  # fmt: skip
-LIMIT = Parameter("limit", Shape.COUNT, "Most items.", least=1, flags=("-n", "--limit"))
-LIMIT_EACH = LIMIT._replace(meaning="Most files or records a type.")
+LIMIT = Parameter("limit", Shape.COUNT, "Maximum items.", least=1, flags=("-n", "--limit"))
+LIMIT_EACH = LIMIT._replace(meaning="Maximum files or records per type.")
 FORMAT = text("format", "Output format.", tuple(Format), is_rare=True)
 TOKENIZER = text("tokenizer", "How tokens are counted.", TOKENIZERS, is_rare=True)
 NOW = Parameter("now", Shape.MOMENT, "Answer as of this time: a date, or seconds since the epoch.", is_rare=True)
@@ -40,8 +40,8 @@ TYPES = Parameter("types", Shape.TEXTS, "Only these types.", choices=tuple(CONTE
                   aliases=("context_types",))  # fmt: skip
 SESSION = text("session", "Your session id: text that it already received is named, not repeated.", is_rare=True)
 QUESTION = text("question", "A task, issue text, error or stack trace.", aliases=("query",))
-MIN_SCORE = Parameter("min_score", Shape.NUMBER, "Lowest probability that an item is needed.", least=0, most=1,
-                      is_rare=True)  # fmt: skip
+MIN_SCORE = Parameter("min_score", Shape.NUMBER, "Leave out items that are less likely to be needed (0 to 1).", least=0,
+                      most=1, is_rare=True)  # fmt: skip
 EXCLUDE = Parameter("exclude", Shape.TEXTS, "Path globs to leave out.", flags=("--exclude",))
 PATHS = Parameter("paths", Shape.TEXTS, "Only paths that match these globs.", flags=("--path",))
 SEARCHES = Parameter("searches", Shape.TEXTS, "Only these search methods.", choices=tuple(map(str, SearchStrategy)),
@@ -51,7 +51,7 @@ NAMES = Parameter("names", Shape.TEXTS, "Your guess: 4 to 10 identifiers or word
                   is_wished=True, flags=("--names",))  # fmt: skip
 
 PURPOSE = text(
-    "purpose", "find: sure lines and places; edit: whole functions; read: one packed context.", vocabulary.PURPOSES,
+    "purpose", "find: surest lines, then places; edit: whole functions; read: one text.", vocabulary.PURPOSES,
     default=vocabulary.FIND, flags=("--for",),
 )  # fmt: skip
 
@@ -85,7 +85,7 @@ _REQUEST = (
     MAX_TOKENS,
     LIMIT,
     NAMES,
-    Parameter("entity_limit", Shape.COUNT, "Most results over all types.", least=1, is_rare=True),
+    Parameter("entity_limit", Shape.COUNT, "Maximum number of results over all types.", least=1, is_rare=True),
     MIN_SCORE,
     SEARCHES,
     FORMAT,
@@ -207,6 +207,20 @@ def _graph_context(call: OperationCall) -> Answered:
     return Answered(context.text, json.graph_envelope(context, request), notes, context)
 
 
+def _graph_export(call: OperationCall) -> Answered:
+    from satchel.graph.export import EXPORTS, as_text
+
+    to, export = call.arguments.get("to", ""), call.arguments.get("export", "")
+    if export and export not in EXPORTS:
+        raise UsageError(f"unknown export {clean_field(export)!r}: choose from {', '.join(EXPORTS)}", "export")
+    request = call.engine.graphs.graph_request(call.arguments["query"], **call.chosen(("depth", "lens")))
+    failures = call.refreshed()
+    drawn = call.engine.graphs.drawing(request, to, failures)
+    written = EXPORTS.get(export, as_text)(drawn)
+    envelope = json.DRAWING.data(drawn) | {"query": request.query, "to": to, "text": written}
+    return Answered(written, envelope | {"failures": json.FAILURES.data(failures)}, drawn.warnings, drawn)
+
+
 def _expand(call: OperationCall) -> Answered:
     handles, spelling = call.arguments["handles"], call.caller.spelling
     context = call.engine.expand(handles, **call.chosen(("max_tokens", "format", "tokenizer", "session")))
@@ -284,6 +298,18 @@ GRAPH_CONTEXT = Operation(
     "Use it for what is connected: which functions call this one and what depends on it (lens impact), what a note "
     "refers to. To explain code, use `context_query`.",
     leading=("query", "lens", "max_tokens"),
+)  # fmt: skip
+
+GRAPH_EXPORT = Operation(
+    "graph_export", "A path, or a graph as data",
+    "Show the shortest path of calls and imports between two definitions, or nodes and edges around one.",
+    (
+        text("query", "A topic, or the id of a note, file or definition.", is_required=True),
+        text("to", "The other end of a path: a file or definition."),
+        text("export", "Write this format instead of plain text.", ("mermaid", "graphml")),
+        *(one for one in GRAPH_CONTEXT.parameters if one.name in ("depth", "lens", "refresh")),
+    ),
+    _graph_export, json.DRAWING.schema,
 )  # fmt: skip
 
 EXPAND = Operation(

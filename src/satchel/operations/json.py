@@ -141,6 +141,17 @@ STATUS = record(
     )).of(lambda status: status),
     failures=FAILURES,
 )  # fmt: skip
+DRAWING = record(
+    nodes=many(record(id=TEXT, name=TEXT, kind=TEXT, place=TEXT)),
+    edges=many(record(source=TEXT, target=TEXT, relation=TEXT, line=COUNT)),
+    warnings=TEXTS, is_reversed=SWITCH,
+)  # fmt: skip
+DELIVERED_LESSON = record(at=TEXT, host=TEXT, session=TEXT, event=TEXT, id=TEXT, title=TEXT)
+STATS = record(
+    days=COUNT, events=OBJECT, tokens=OBJECT, late=COUNT,
+    read=record(sessions=COUNT, files=COUNT, shown_tokens=COUNT, whole_tokens=COUNT, gone=COUNT),
+    lessons=many(DELIVERED_LESSON),
+)  # fmt: skip
 CHECK = record(name=TEXT, outcome=TEXT, message=TEXT, fix=TEXT)
 CHECKS = record(checks=many(CHECK))
 

@@ -14,6 +14,7 @@ from satchel.operations.ask import (
     DOCUMENT,
     EXPAND,
     GRAPH_CONTEXT,
+    GRAPH_EXPORT,
     NOW,
     PREMORTEM_OPERATION,
     REFRESH,
@@ -82,6 +83,18 @@ def _doctor(call: OperationCall) -> Answered:
     return Answered("", {"checks": [json.CHECK.data(check) for check in examine(root, root)]})
 
 
+def _stats(call: OperationCall) -> Answered:
+    days = call.arguments.get("days", STATS_DAYS)
+    check_count(days, "days")
+    if days > MOST_STATS_DAYS:
+        raise UsageError(f"days is {days!r:.60}: give 1 to {MOST_STATS_DAYS:,}", "days")
+    stats = call.engine.receipts.stats(days, now=call.arguments.get("now"))
+    return Answered("", json.STATS.data(stats), subject=stats)
+
+
+STATS_DAYS, MOST_STATS_DAYS = 7, 10_000
+"""Days that `stats` looks back, by default and at most: ledgers of sessions are kept for two weeks."""
+
 HISTORY = Operation(
     "history", "History of files",
     "Show the commits that touched a file or folder, which files change most, or who changed them.",
@@ -99,6 +112,13 @@ STATUS = Operation(
     json.STATUS.schema,
 )  # fmt: skip
 
+STATS = Operation(
+    "stats", "What agents received",
+    "Show what was delivered to agents: tokens against reading the files whole, lessons, and what came too late.",
+    (Parameter("days", Shape.COUNT, "The last N days.", least=1, most=MOST_STATS_DAYS, default=STATS_DAYS), NOW),
+    _stats, json.STATS.schema,
+)  # fmt: skip
+
 DOCTOR = Operation(
     "doctor", "Check the installation", "Check that everything satchel needs works, and say how to fix it.", (),
     _doctor, json.CHECKS.schema,
@@ -107,7 +127,20 @@ DOCTOR = Operation(
 TOOLS = (CONTEXT_QUERY, GRAPH_CONTEXT, PREMORTEM_OPERATION, SITUATION_CONTEXT, SEARCH, EXPAND, REMEMBER, EXPERIENCE)
 """The tools of agents, never more than eight: a model reads every one in every session."""
 
-_OTHERS = (DOCUMENT, WHY, STATUS, DOCTOR, MEMORIES, EXPERIENCES, VALUES, PROPOSALS, HISTORY, REPLAY)
+_OTHERS = (
+    DOCUMENT,
+    GRAPH_EXPORT,
+    WHY,
+    STATUS,
+    STATS,
+    DOCTOR,
+    MEMORIES,
+    EXPERIENCES,
+    VALUES,
+    PROPOSALS,
+    HISTORY,
+    REPLAY,
+)
 
 OPERATIONS: Mapping[str, Operation] = {one.name: one for one in (*TOOLS, *_OTHERS)}
 """Name -> operation."""

@@ -294,7 +294,7 @@ def _experiences(call: OperationCall) -> Answered:
     rows, left = _first(journal.listed(**options), limit, call.caller.spelling)
     orphans = journal.orphans(**session)
     envelope = {"experiences": many(records.EXPERIENCE).data(rows), "orphans": [orphan.id for orphan in orphans]}
-    nothing = () if rows else ("there is no such experience here",)
+    nothing = () if rows else ("no experience of this kind is recorded here",)
     notes = (*nothing, *left, *_orphans(orphans, call.caller.spelling))
     return Answered("\n".join(map(records.experience_line, rows)), envelope, notes)
 

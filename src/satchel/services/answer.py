@@ -26,7 +26,7 @@ from satchel.answer.request import (
     parse_kinds,
 )
 from satchel.answer.search import Workbench, admitted, kind_search, search, with_guesses
-from satchel.errors import UsageError
+from satchel.errors import NothingChangedError, UsageError
 from satchel.safety import sanitize
 from satchel.search.chunks import in_workspace
 from satchel.search.filters import parse_filters, parse_strategies, silent
@@ -280,8 +280,8 @@ class AnswerService:
     ) -> tuple[AssembleRequest, list[Failure]]:
         """Return the request about the change that is under way, and the notes of its answer.
 
-        Without a question (`is_asked` false) the change itself is the question. Raises UsageError as `change`, and if
-        there is neither a question nor a change.
+        Without a question (`is_asked` false) the change itself is the question. Raises UsageError as `change`, and
+        NothingChangedError if there is neither a question nor a change.
         """
         if request.workspaces:
             raise UsageError(ONE_TREE)
@@ -289,7 +289,7 @@ class AnswerService:
         if not change.files and not is_asked:
             since = f"since {revision}" if change.base else "yet"
             unseen = f" ({len(change.untracked)} untracked files aside)" if change.untracked else ""
-            raise UsageError(
+            raise NothingChangedError(
                 f"nothing changed in the {change.target} {since}{unseen}: name another revision, or ask a question"
             )
         query = request.query if is_asked else _question_of(change)
@@ -366,7 +366,11 @@ def change_notes(change: Change) -> list[Failure]:
         notes.append(Failure("change", f"{_listed(change.untracked, 'untracked file')} not part of the change", hint))
     if change.unread:
         notes.append(
-            Failure("change", f"{_listed(change.unread, 'changed file')} not examined", "they are not indexed")
+            Failure(
+                "change",
+                f"{_listed(change.unread, 'changed file')} not in the index",
+                "`satchel status` says what is left out",
+            )
         )
     return notes
 

@@ -20,12 +20,14 @@ from satchel.answer.search import Workbench
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Unreadable
 from satchel.answer.write import Fitted
+from satchel.graph.export import GraphDrawing, neighbourhood, path_between
 from satchel.graph.nodes import Nodes, Overflow, Rated, blended, rate
 from satchel.graph.relevance import Relevance, Vectors
 from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page, references
 from satchel.graph.request import GraphOptions, GraphRequest, make_graph_request
 from satchel.graph.walk import Bounds, GraphWalk, StartNode, walk
 from satchel.safety import sanitize
+from satchel.safety.sanitize import clean_field
 from satchel.search import weights as search_weights
 from satchel.search.chunks import REVISION, identity_of
 from satchel.search.dense import Meaning, scores
@@ -421,6 +423,16 @@ class GraphService:
             query, blend, root.settings, options, lenses=root.loaded.lenses, workspace=root.alias, origin=origin
         )
 
+    def drawing(self, request: GraphRequest, to: str = "", notes: Sequence[Failure] = ()) -> GraphDrawing:
+        """Return the nodes and edges around the query of a checked request; with `to` the shortest path to that node.
+
+        Without a path, or a node of such a name, the drawing has no edges and says why.
+        """
+        for attempt in attempts(self._root, ()):
+            with attempt as states:
+                drawn = _drawing(request, to, bench_of(states, notes))
+        return drawn
+
     def graph_answer(self, request: GraphRequest, notes: Sequence[Failure] = ()) -> Context:
         """Return the context for a checked request from the present index; a kept one while nothing has changed."""
         account = self._receipts.account(request.session, request.ledger)
@@ -452,6 +464,19 @@ class GraphService:
             if ("" if isinstance(lines, Unreadable) else lines.content_hash) != shown:
                 return False
         return True
+
+
+def _drawing(request: GraphRequest, to: str, bench: Workbench) -> GraphDrawing:
+    names = [request.queries[0], to]
+    if not to:
+        return neighbourhood(request, explore(names[0], request, bench).rated, bench)
+    named = [named_node(bench.store, name) for name in names]
+    ends = [code_named(bench.store, name) if row is None else [row] for name, row in zip(names, named, strict=True)]
+    missing = [clean_field(name) for name, rows in zip(names, ends, strict=True) if not rows]
+    if missing:
+        return GraphDrawing((), (), tuple(f"no file or definition is named {name}" for name in missing))
+    first, last = ends
+    return path_between(request, first, last, bench)
 
 
 def node_handles(context: Context) -> list[HandleTarget]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -22,11 +23,13 @@ from satchel.safety.sanitize import clean_field
 from satchel.system import files, state_files, telemetry
 from satchel.system.locations import Places
 from satchel.types import Context, ContextItem, Failure, HandleTarget, Kind, Omission, ShownBefore
+from satchel.vocabulary import DAY_SECONDS
 
 if TYPE_CHECKING:
     from satchel.answer.pins import Pin
     from satchel.answer.session import Account, SessionFile
     from satchel.services.open_root import OpenRoot
+    from satchel.services.stats import DeliveryStats
     from satchel.services.why import Standing
     from satchel.store.protocol import Store
 
@@ -211,6 +214,16 @@ class ReceiptService:
         from satchel.answer.session import SessionFile
 
         return SessionFile(self._root.places.state / SESSIONS, self._root.places.index.name, session)
+
+    def stats(self, days: int = 7, *, now: float | None = None) -> DeliveryStats:
+        """Return what agents received here in the last `days` days: tokens, lessons, and what came too late."""
+        from satchel.answer.session import recent_ledgers
+        from satchel.services.stats import delivery_stats
+
+        places, since = self._root.places, (time.time() if now is None else now) - days * DAY_SECONDS
+        ledgers = recent_ledgers(places.state / SESSIONS, places.index.name, since)
+        with self._root.memory_snapshot() as memory:
+            return delivery_stats(places, memory, ledgers, self._root.settings.budget_tokenizer, days, since)
 
     def forget_session(self, session: str) -> bool:
         """Forget what a session has received, because its host cleared it; returns whether there was anything."""

@@ -269,8 +269,14 @@ def _base(repository: Repository, revision: str) -> tuple[str, dict[str, Entry]]
         return "", {}
     try:
         commit = resolve(repository, revision)
-    except GitError as error:
-        raise UsageError(f"there is no revision {clean_field(revision)!r} here: {error}") from None
+    except GitError:
+        named = f"there is no revision {clean_field(revision)!r} here"
+        if repository.shallow:
+            raise UsageError(
+                f"{named}: this is a shallow clone, which lacks older commits and other branches\n"
+                "fetch them with `git fetch --unshallow`; in a workflow give actions/checkout `fetch-depth: 0`"
+            ) from None
+        raise UsageError(f"{named}: name a commit, a branch or a tag of this repository") from None
     return commit, tree_entries(repository, commit)
 
 

@@ -24,7 +24,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp
 
 from satchel.engine import Satchel
@@ -130,10 +130,12 @@ async def _openapi(_request: Request) -> Response:
     return JSONResponse(openapi())
 
 
-async def _said(_request: Request, error: Exception) -> Response:
+async def _said(request: Request, error: Exception) -> Response:
     """Return an error of the router in the common shape."""
     if isinstance(error, HTTPException) and error.status_code == 405:  # wrong method
-        return answer(wrong_method((error.headers or {}).get("Allow", "").split(", ")))
+        # The router names the methods of the first route of a path alone.
+        fit = [one for one in request.app.routes if one.matches(request.scope)[0] is not Match.NONE]
+        return answer(wrong_method({method for one in fit if isinstance(one, Route) for method in one.methods or ()}))
     return answer(UNKNOWN_PAGE)
 
 

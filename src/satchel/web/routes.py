@@ -277,7 +277,9 @@ def offered(engine: Satchel) -> dict[str, Any]:
     }
 
 
-LOOKING = frozenset({"status", "doctor", "memories", "experiences", "values", "proposals", "remember", "experience"})
+LOOKING = frozenset(
+    {"status", "stats", "doctor", "memories", "experiences", "values", "proposals", "remember", "experience"}
+)
 """Operations that need no index and run while the first one is built."""
 
 PLACES = frozenset({"status", "doctor"})

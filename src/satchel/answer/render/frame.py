@@ -96,9 +96,9 @@ class Stop(StrEnum):
     """The reason why an answer has no more items, in the words of its footer."""
 
     NOT_WORTH_IT = "the rest was not worth it"
-    NAMED = "the best of the rest are named as places"
+    NAMED = "more matches are listed under Places"
     FULL = "full"
-    WEAK = "a weak match is kept short"
+    WEAK = "kept short: weak match"
     ABSENT = "kept short, as words of the question were not found"
     UNFINISHED = "the index is not finished"
     COMPLETE = "everything relevant is shown"

@@ -25,6 +25,7 @@ from satchel.operations.ask import (
     CONTEXT_QUERY,
     EXPAND,
     GRAPH_CONTEXT,
+    GRAPH_EXPORT,
     HEAD,
     PREMORTEM,
     PREMORTEM_OPERATION,
@@ -196,11 +197,21 @@ def search_command(invocation: Invocation, arguments: Json) -> None:
     positional={"query": "QUERY|ID|-"}, without=("workspace",),
 )  # fmt: skip
 @strict_option
-def graph_command(invocation: Invocation, arguments: Json, *, strict: bool) -> int:
-    """Show what a topic, file or symbol is connected to.
+@click.option("--to", metavar="ID", help="Show the shortest path of calls and imports to this file or definition.")
+@click.option("--export", type=click.Choice(["mermaid", "graphml"]), help="Write the nodes and edges in this format.")
+def graph_command(invocation: Invocation, arguments: Json, *, strict: bool, to: str | None, export: str | None) -> int:
+    """Show what a topic, file or symbol is connected to, or how it reaches another.
 
     QUERY is a topic, or the id of a node: a note, a file, a definition. What is near, relevant and new comes first.
+    With --to the ends are files or definitions, and the other options have no meaning. Exits with status 1 if there is
+    no path.
     """
+    if to is not None or export is not None:
+        names = ("query", "depth", "lens", "refresh")
+        chosen: Json = {name: arguments[name] for name in names if name in arguments}
+        drawn = ask(invocation, GRAPH_EXPORT, chosen | {"to": to, "export": export})
+        show(invocation, drawn)
+        return 0 if drawn.envelope["edges"] or to is None else NOTHING_FOUND
     return show(invocation, ask(invocation, GRAPH_CONTEXT, arguments), strict=strict)
 
 

@@ -169,7 +169,10 @@ def lines_of(entry: Mapping[str, Any]) -> list[str]:
     return [head, *(f"    {item.get('tokens', 0):>5}  {item.get('id', '')}" for item in entry.get("items", ()))]
 
 
-CLIENTS = ("claude-code", "codex", "cursor", "vscode", "zed", "windsurf", "gemini", "opencode", "cline")
+CLIENTS = (
+    "claude-code", "codex", "cursor", "vscode", "zed", "windsurf", "gemini", "opencode", "cline", "copilot", "kiro",
+    "kilo", "roo", "amp", "qwen", "antigravity", "droid",
+)  # fmt: skip
 
 
 def client_options(function: Function, *, is_needed: bool = True) -> Function:

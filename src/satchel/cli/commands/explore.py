@@ -18,7 +18,7 @@ from satchel.cli.session import NOTHING_FOUND, Interrupt, Watch, ask, asking, la
 from satchel.cli.streams import age_text, counts_text, day, size_text, table
 from satchel.errors import NoIndexError, UsageError
 from satchel.operations.json import CHECK
-from satchel.operations.registry import HISTORY, STATUS
+from satchel.operations.registry import HISTORY, STATS, STATUS
 from satchel.safety.sanitize import clean_field, inert, plain_name
 from satchel.system.locations import as_listed
 from satchel.types import Failure
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from satchel.index.build import IndexFreshness, Status
     from satchel.index.run import VectorReport
     from satchel.search.changes import Author, FileChurn, FileHistory
+    from satchel.services.stats import DeliveryStats
 
 
 @operation_command(HISTORY, "history", shows="the rows", positional={"path": "[PATH]"})
@@ -101,6 +102,37 @@ def status_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     report(invocation, answered.envelope, lines, styles=label_styles)
     for failure in (*status.failures, *((vectors.failure,) if vectors.failure is not None else ())):
         streams.failure(failure, color=invocation.color)
+
+
+@operation_command(STATS, "stats", shows="the figures")
+def stats_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """Show what agents received: tokens, lessons, and what came too late.
+
+    Reads the log of editor hooks and the ledgers of sessions, which answers over MCP or with --session have. Reading
+    whole means each of the files once per session; an agent may have read fewer, or the same files anyway.
+    """
+    answered = ask(invocation, STATS, arguments)
+    report(invocation, answered.envelope, stats_lines(answered.subject), styles=label_styles)
+
+
+def stats_lines(stats: DeliveryStats) -> list[str]:
+    """Return the figures as lines of a label and values, then a line for each lesson, newest first."""
+    read, tokens = stats.read, sum(stats.tokens.values())
+    share = f" ({read.shown_tokens / read.whole_tokens:.0%})" if read.whole_tokens else ""
+    gone = f"; {read.gone:,} more are gone" if read.gone else ""
+    rows = [
+        ("days", f"the last {stats.days:,}"),
+        ("hooks", f"{sum(stats.events.values()):,} events: {_counts(stats.events)}" if stats.events else "no events"),
+        ("delivered", f"{tokens:,} tokens by hooks: {_counts(stats.tokens)}" if tokens else "nothing by hooks"),
+        ("lines shown", f"{read.shown_tokens:,} tokens in {read.files:,} files of {read.sessions:,} sessions{gone}"),
+        ("files whole", f"{read.whole_tokens:,} tokens would reading them whole cost{share}" if read.files else ""),
+        ("not in time", f"{stats.late:,} events, in any folder" if stats.late else ""),
+        ("lessons", f"{len(stats.lessons):,} times a memory or an experience"),
+    ]
+    lessons = [
+        f"  {one.at}  {one.event:<15}  {one.host} {one.session}  {one.title or one.id}" for one in stats.lessons[::-1]
+    ]
+    return [*(f"{label:<13} {value}" for label, value in rows if value), *lessons]
 
 
 def status_lines(status: Status, now: float) -> list[str]:

@@ -51,7 +51,9 @@ def export_command(invocation: Invocation, target: str, *, force: bool, form: st
         streams.write(text)
         return 0
     state_files.replace(path, text.encode())
-    streams.say(f"wrote {len(lines) - 1} records to {target}" if lines else f"wrote {target}", color=invocation.color)
+    count = len(lines) - 1
+    written = f"{count:,} record{'' if count == 1 else 's'} to {target}" if lines else target
+    streams.say(f"wrote {written}", color=invocation.color)
     return 0
 
 

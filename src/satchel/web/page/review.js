@@ -33,7 +33,7 @@ function cards(rows, told = null, focused = 0) {
     const hint = knowledge().capture === "off"
       ? "`memory.capture` is off: conversations are not looked through."
       : "When a conversation ends, what is worth remembering in it appears here.";
-    return [told, element("div", { tabindex: "-1", data: { focus: "" } }, empty("No candidate waits.", hint))];
+    return [told, element("div", { tabindex: "-1", data: { focus: "" } }, empty("Nothing to review.", hint))];
   }
   return [
     told,
