@@ -18,6 +18,7 @@ from satchel.search.resolve.modules import folder_of, words_of
 from satchel.search.resolve.names import Names
 from satchel.search.resolve.syntax import above, binding_of, calls_base, owner_of, statement_of
 from satchel.sources.code.languages import FAMILIES, RULES
+from satchel.sources.docs import PROSE
 from satchel.sources.roles import is_inline_test, is_secondary
 from satchel.store.protocol import Store
 from satchel.store.records import Document
@@ -31,6 +32,9 @@ CALL_INHERITED = 0.8
 
 CALL_GUESSED = 0.5
 """Certainty of a call whose class is unknown, in a file that names the only class with such a method."""
+
+_PROSE = PROSE | {"diff", "po", "tex", "text"}
+"""Languages of documents that only speak of code."""
 
 _WORDS = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
 _FILE = re.compile(r"(?:^|/)[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]{1,5}$|/")
@@ -220,6 +224,11 @@ class Relations:
             rows[row].add(name)
         return {row: rows[row] for row in self._of_group(rows, target)}
 
+    def calling_rows(self, name: str, target: CodeDefinition) -> list[int]:
+        """Return the chunks that call anything of this name and are code which may mean the target."""
+        rows = {row for row, _, _ in self.code.store.edges_to([name], [EdgeType.CALLS])}
+        return self._of_group(rows, target)
+
     def _of_group(self, rows: Iterable[int], target: CodeDefinition) -> list[int]:
         """Return those of these chunks that are code which may name the target, in order."""
         listed, family = sorted(rows), FAMILIES[target.language]
@@ -312,6 +321,40 @@ class Relations:
                     told.add(place)
                     lines[file.path].append(place[1])
         return TextualCalls(lines, unread, is_named or target.language == "ruby")
+
+    def elsewhere(self, target: CodeDefinition, sites: Iterable[CallSite] = ()) -> dict[str, list[int]]:
+        """Return the lines of files in other languages that contain the name of a definition, by path.
+
+        These are code, templates, queries and configuration that nothing resolves; prose is not among them. A name of
+        one everyday word counts only before a parenthesis.
+        """
+        name = target.name
+        if name in BUILDERS and (owner := self.owner(target)) is not None:
+            name = owner.name
+        is_plain = not _is_telling(name) and not name.isupper() and "_" not in name
+        form = re.compile(rf"(?<![\w$-]){re.escape(name)}" + (r"\s?[(]" if is_plain else r"(?![\w-])"))
+        told, family = {(site.path, site.line) for site in sites}, FAMILIES.get(target.language)
+        found: dict[str, list[int]] = {}
+        rows = [*self.code.mentioning(name), *self.code.mentioning(name, Kind.DOC)]
+        self.code.load(rows)
+        numbers: dict[int, Document] = {
+            self.code.part(row).document: document
+            for row in rows
+            if (document := self.code.document_of(row)).language not in _PROSE
+            and (document.kind is not Kind.CODE or FAMILIES.get(document.language) != family)
+        }
+        texts = self.code.store.texts(list(numbers)[:MOST_FILES])
+        for number, text in texts.items():
+            path = numbers[number].key
+            lines = [
+                place
+                for place, line in enumerate(text.split("\n"), 1)
+                if name in line and (path, place) not in told and form.search(line)
+            ]
+            if lines:
+                found[path] = lines
+        order = sorted(found, key=lambda path: (is_secondary(path), far(target.path, path), path))
+        return {path: found[path] for path in order}
 
     def _is_another(self, file: SourceFile, offset: int, target: CodeDefinition) -> bool:
         """Return whether a name in a text is no call, or one of another definition here."""
