@@ -200,7 +200,9 @@ def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:
     rated: list[tuple[int, int, list[CodeDefinition]]] = []
     for name, start in names_asked_for(text):
         named = definitions_named(relations.code, name)
-        owned = [one for one in named if one.owner and re.search(rf"\b{re.escape(last_of(one.owner))}\b", text)]
+        # A constructor has its class for an owner, which the name itself would name.
+        members = [one for one in named if one.owner and last_of(one.owner) != one.name]
+        owned = [one for one in members if re.search(rf"\b{re.escape(last_of(one.owner))}\b", text)]
         subject = clear(owned or named, IMPACT_DEFINITIONS)
         if subject:
             rated.append((-len(name.split(".")) if not owned else -2, start, subject))

@@ -16,7 +16,7 @@ from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entity, S
 from satchel.search.resolve.interfaces import implemented, implementers
 from satchel.search.resolve.modules import folder_of, words_of
 from satchel.search.resolve.names import Names
-from satchel.search.resolve.syntax import above, binding_of, calls_base, owner_of, statement_of
+from satchel.search.resolve.syntax import CLASSES, above, binding_of, calls_base, owner_of, statement_of
 from satchel.sources.code.languages import FAMILIES, RULES
 from satchel.sources.docs import PROSE
 from satchel.sources.roles import is_inline_test, is_secondary
@@ -361,7 +361,7 @@ class Relations:
         node = file.node_at(offset)
         if node is None or any(outer.type == "ERROR" for outer in above(node)):
             return False
-        if re.search("comment|string", node.type) or binding_of(node) is not None:
+        if re.search("comment|string", node.type) or binding_of(node) is not None or _is_declared(node):
             return True
         meant = [one for one in self.names.meaning(file, node) if isinstance(one, CodeDefinition)]
         return bool(meant) and not self._means(meant, target)
@@ -376,7 +376,8 @@ class Relations:
         called = {node.start_byte for node in file.calls(part.start, part.end)}
         for node in file.occurrences(target.name):
             is_inside = first <= node.start_byte < last and node.start_byte not in called
-            if is_inside and binding_of(node) is None and self._means(self.names.meaning(file, node), target):
+            is_other = binding_of(node) is not None or _is_declared(node)
+            if is_inside and not is_other and self._means(self.names.meaning(file, node), target):
                 line = node.start_point[0] + 1
                 how = IMPORT if any(one.start <= line <= one.end for one in file.imports) else USE
                 yield self._site(row, node, RESOLVED, how=how)
@@ -475,7 +476,9 @@ class Relations:
         """Return the classes that inherit from a class, directly or not; of a method the methods that override it."""
         owner = self.owner(one)
         part = self.code.part(one.row) if one.row >= 0 else None
+        declared = self.code.declaration(one)
         is_class = part is not None and part.role == Role.CLASS and part.name == one.qualified
+        is_class = is_class or (declared is not None and declared.type in CLASSES)
         if owner is None or owner.key == one.key or is_class:  # `class Base` in `module Shop` has an owner
             return self._heirs(one)
         overriding = [self._method(heir, one.name) for heir in self._heirs(owner)]
@@ -488,9 +491,9 @@ class Relations:
         rows = {row for row, _, _ in self.code.store.edges_to(sorted(names), [EdgeType.INHERITS])}
         heads = tuple(self._head(heir, rows) for heir in heirs)
         unresolved: dict[str, list[int]] = defaultdict(list)
-        for row in self._of_group(rows - {one.row for one in heads}, target):
-            heir = self._class_of(row)
-            if heir is None or (heir not in heirs and not any(base.name in names for base in self.bases(heir))):
+        for row in self._of_group(rows, target):
+            every = self._classes_of(row, names)
+            if not any(heir in heirs or any(base.name in names for base in self.bases(heir)) for heir in every):
                 unresolved[self.code.document_of(row).key].append(self.code.part(row).start)
         return Heads(heads, unresolved, len(heads) >= MOST_HEIRS)
 
@@ -511,15 +514,28 @@ class Relations:
             names = {current.name} | self._aliases(current)
             rows = [row for row, _, _ in self.code.store.edges_to(sorted(names), [EdgeType.INHERITS])]
             self.code.load(rows)
-            for heir in [*map(self._class_of, rows), *self.code.implemented(current, by=True)]:
-                is_new = heir is not None and heir.key not in heirs and heir.key != owner.key
-                if heir is not None and is_new and self._means(self.bases(heir), current):
+            classes = [one for row in self._of_group(set(rows), current) for one in self._classes_of(row, names)]
+            for heir in [*classes, *self.code.implemented(current, by=True)]:
+                is_new = heir.key not in heirs and heir.key != owner.key
+                if is_new and self._means(self.bases(heir), current):
                     heirs[heir.key] = heir
                     pending.append(heir)
         heirs |= {one.key: one for one in implementers(self.names, owner)}
         return sorted(
             heirs.values(), key=lambda heir: (self.code.document_of(heir.row).secondary, heir.path, heir.line)
         )
+
+    def _classes_of(self, row: int, names: Iterable[str]) -> list[CodeDefinition]:
+        """Return the classes of a chunk that may name one of these bases: its own, and those that it has inside."""
+        own, part = self._class_of(row), self.code.part(row)
+        found = dict.fromkeys([own] if own is not None else [])
+        file = self.code.file(self.code.document_of(row).key)
+        if file is not None and file.language != "rust":
+            first, last = file.range(part.start, part.end)
+            nodes = (node for name in names for node in file.occurrences(name) if first <= node.start_byte < last)
+            around = (one for node in nodes if binding_of(node) is None for one in self.names.enclosing(file, node))
+            found |= dict.fromkeys(one for one in around if isinstance(one, CodeDefinition))
+        return [*found]
 
     def _class_of(self, row: int) -> CodeDefinition | None:
         """Return the class that a chunk defines; for an `impl` block of Rust the type itself."""
@@ -549,6 +565,12 @@ class Relations:
                 seen.add(base.key)
                 yield base
                 pending += self.bases(base)
+
+
+def _is_declared(node: Node) -> bool:
+    """Return whether a name is that of a function which is only declared, as in a header of C."""
+    outer = next((one for one in above(node) if one.type not in {"qualified_identifier", "template_type"}), None)
+    return outer is not None and outer.type == "function_declarator"
 
 
 def _is_telling(name: str) -> bool:
