@@ -33,7 +33,7 @@ from satchel.search.chunks import REVISION, identity_of
 from satchel.search.dense import Meaning, scores
 from satchel.search.query import Query, analyse
 from satchel.search.relations import clear, definitions_named, files_named
-from satchel.search.resolve.code import Code
+from satchel.search.resolve.code import Code, CodeDefinition
 from satchel.search.searcher import SearchResult, search_kind
 from satchel.store.protocol import Store
 from satchel.store.records import Document
@@ -78,13 +78,19 @@ def _row_in(store: Store, document: Document, identity: str) -> int | None:
     return next((row for row, chunk in chunks.items() if identity_of(document, chunk) == identity), None)
 
 
-def code_named(store: Store, query: str) -> list[int]:
-    """Return the chunks of the definitions or files that a name means (`Client.send`); all if it is not clear."""
+def code_named(store: Store, query: str) -> dict[int, list[CodeDefinition]]:
+    """Return the chunks of the definitions or files that a name means (`Client.send`); all if it is not clear.
+
+    Each comes with the definitions that the name means.
+    """
     named = definitions_named(Code(store), query)
-    rows = list(dict.fromkeys(one.row for one in clear(named, len(named))))
+    rows: dict[int, list[CodeDefinition]] = {}
+    for one in clear(named, len(named)):
+        rows.setdefault(one.row, []).append(one)
     if rows or "." not in query:
         return rows
-    return [one.first_chunk for one in sorted(files_named(store, query), key=lambda one: (one.secondary, one.key))]
+    files = sorted(files_named(store, query), key=lambda one: (one.secondary, one.key))
+    return {one.first_chunk: [] for one in files}
 
 
 def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[StartNode]:
@@ -340,7 +346,11 @@ def _sources(
     if Kind.CODE in kinds and not any(mark.isspace() for mark in query):
         defined = code_named(bench.store, query)
         if defined:
-            return [StartNode(one, 1.0, walked=place < MOST_SOURCES) for place, one in enumerate(defined)], True, 1.0
+            starts = [
+                StartNode(one, 1.0, walked=place < MOST_SOURCES, names=tuple(names))
+                for place, (one, names) in enumerate(defined.items())
+            ]
+            return starts, True, 1.0
     results = [
         search_kind(bench.store, kind, analysed, likeness=scores(bench.store, kind, meaning), now=now) for kind in kinds
     ]

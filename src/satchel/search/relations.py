@@ -36,6 +36,9 @@ CALL_GUESSED = 0.5
 _PROSE = PROSE | {"diff", "po", "tex", "text"}
 """Languages of documents that only speak of code."""
 
+_MACHINE = frozenset({"java", "kotlin", "scala", "groovy", "clojure"})
+"""Languages of one virtual machine, which call each other by the same names."""
+
 _WORDS = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
 _FILE = re.compile(r"(?:^|/)[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]{1,5}$|/")
 
@@ -325,8 +328,8 @@ class Relations:
     def elsewhere(self, target: CodeDefinition, sites: Iterable[CallSite] = ()) -> dict[str, list[int]]:
         """Return the lines of files in other languages that contain the name of a definition, by path.
 
-        These are code, templates, queries and configuration that nothing resolves; prose is not among them. A name of
-        one everyday word counts only before a parenthesis.
+        These are code, templates, queries and configuration that nothing resolves; prose is not among them, and neither
+        is a language that defines the name itself. A name of one everyday word counts only before a parenthesis.
         """
         name = target.name
         if name in BUILDERS and (owner := self.owner(target)) is not None:
@@ -334,6 +337,8 @@ class Relations:
         is_plain = not _is_telling(name) and not name.isupper() and "_" not in name
         form = re.compile(rf"(?<![\w$-]){re.escape(name)}" + (r"\s?[(]" if is_plain else r"(?![\w-])"))
         told, family = {(site.path, site.line) for site in sites}, FAMILIES.get(target.language)
+        homes = {FAMILIES.get(one.language) for one in self.code.defined(name)} | {family}
+        homes -= _MACHINE - {family} if family in _MACHINE else set()
         found: dict[str, list[int]] = {}
         rows = [*self.code.mentioning(name), *self.code.mentioning(name, Kind.DOC)]
         self.code.load(rows)
@@ -341,7 +346,7 @@ class Relations:
             self.code.part(row).document: document
             for row in rows
             if (document := self.code.document_of(row)).language not in _PROSE
-            and (document.kind is not Kind.CODE or FAMILIES.get(document.language) != family)
+            and (document.kind is not Kind.CODE or FAMILIES.get(document.language) not in homes)
         }
         texts = self.code.store.texts(list(numbers)[:MOST_FILES])
         for number, text in texts.items():
