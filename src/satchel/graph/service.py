@@ -51,6 +51,9 @@ FACTOR_POWER, MEANT_FACTOR_POWER = 2.0, 2.5
 than the fifth. Scores by words and meaning lie closer together than those by words. On the multi-hop passages 1 and 3
 measure one point less by words, and 2 one point less with vectors."""
 
+NAMESAKE = 0.6
+"""Factor of further definitions of the same name: what the first one is related to comes before them."""
+
 NODE_KINDS = (Kind.NOTE, Kind.CODE, Kind.DOC, Kind.COMMIT)
 """Kinds that have relations in an index, in the order in which an id without its kind is looked for."""
 
@@ -347,7 +350,7 @@ def _sources(
         defined = code_named(bench.store, query)
         if defined:
             starts = [
-                StartNode(one, 1.0, walked=place < MOST_SOURCES, names=tuple(names))
+                StartNode(one, NAMESAKE if place else 1.0, walked=place < MOST_SOURCES, names=tuple(names))
                 for place, (one, names) in enumerate(defined.items())
             ]
             return starts, True, 1.0
