@@ -28,7 +28,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "ec0929a701a0c270b69381ecdf161670e48873257087e95c961c6b2da58fec86"
+TOOLS_HASH = "84607bd1dd9df992a238e5a3d007ede126c14227941a5f0caf176f1a2936a6a5"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 2_000

@@ -316,7 +316,7 @@ class AnswerService:
         return replace(request, query=query, change=change, reserves=reserves), change_notes(change)
 
     def tests_of_change(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
-        """Return the tests that cover the change of a request, one a line, the surest and nearest first."""
+        """Return the tests that cover the change of a request, one per line, the surest and nearest first."""
         from satchel.answer.render.change import tests_alone
         from satchel.search.change_impact import reach_of_change
 

@@ -74,9 +74,9 @@ FILTERS = (
 """One for each filter of a search."""
 
 _CHANGE = (
-    text("diff", "A git revision: ask what the changes since it affect; needs no question.", bare=HEAD),
+    text("diff", "A git revision: what the changes since it affect; needs no question.", bare=HEAD),
     Parameter("staged", Shape.SWITCH, "The same for staged changes.", default=False),
-    Parameter("tests", Shape.SWITCH, "Only the tests that cover the change, one a line.", default=False),
+    Parameter("tests", Shape.SWITCH, "Only the tests that cover the change, one per line.", default=False),
 )
 _REQUEST = (
     Parameter("types", Shape.TEXTS, "Only these types.",
@@ -247,7 +247,7 @@ CONTEXT_QUERY = Operation(
     "Find the code, docs, commits, memories and experiences that matter for a question, task, bug or stack trace, "
     "within a token budget.",
     (QUESTION, *_REQUEST, *_CHANGE, REFRESH), _context_query, json.CONTEXT.schema,
-    "Ask this before reading files to understand or change something; diff shows what your changes affect. "
+    "Ask this before reading files to understand or change something; diff shows what changes affect. "
     "Not for a file whose path you know.",
     leading=("question", "names", "max_tokens", "types", "diff"),
 )  # fmt: skip

@@ -156,7 +156,11 @@ class _Walk:
         return [*sites, *(relations.callers(owner, most).sites if owner is not None else ())]
 
     def _sites_by_name(self, target: CodeDefinition) -> list[CallSite]:
-        from satchel.search.relations import CallSite, last_of  # here, because parsing is only for changes
+        from satchel.search.relations import (  # here, because parsing is only for changes
+            CALL_GUESSED,
+            CallSite,
+            last_of,
+        )
 
         code = self._relations.code
         name = last_of(target.owner) if target.name == "__init__" else target.name
@@ -168,7 +172,7 @@ class _Walk:
         for row in rows:
             part, document = code.part(row), code.document_of(row)
             secondary = document.secondary or is_inline_test(document.key, part.name)
-            sites.append(CallSite(document.key, part.start, row, part.name, secondary, 0.5))
+            sites.append(CallSite(document.key, part.start, row, part.name, secondary, CALL_GUESSED))
         return sites
 
     def _step_to(self, site: CallSite, target: CodeDefinition, step: int, *, is_certain: bool) -> list[CodeDefinition]:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from satchel.search.change_reach import Reach, ReachedTest
     from satchel.sources.change import Change, ChangedFile
 
+REST_TOKENS = 8
+"""Tokens of a line that counts what has no room."""
+
 TESTS_OF_FILE = 12
 """Tests of one file that are named; with more of them the file is named with their number."""
 
@@ -87,7 +90,7 @@ def _shared(files: Sequence[list[str]], counter: TokenCounter, room: float) -> l
             shown[number] = lines
             room -= sum(sizes[number])
             continue
-        used = 8.0  # tokens of the line that counts the others
+        used: float = REST_TOKENS
         for line, size in zip(lines, sizes[number], strict=True):
             if used + size > share:
                 break
@@ -117,7 +120,7 @@ def test_lines(tests: Sequence[ReachedTest]) -> list[str]:
 
 
 def tests_alone(tests: Sequence[ReachedTest], counter: TokenCounter, max_tokens: int) -> str:
-    """Return the tests to run, one a line; within the budget whole files instead of their tests, the later ones first.
+    """Return the tests to run, one per line; within the budget whole files instead of tests, the later ones first.
 
     No test is left out unless even the files have no room; then a last line counts them.
     """
@@ -156,7 +159,7 @@ def _fitted(rows: Sequence[str], counter: TokenCounter, room: float) -> tuple[st
     kept: list[str] = []
     for place, row in enumerate(rows):
         size = counter.count(row) + 4  # as those of other lists: XML has more tokens a line
-        if size + (8 if place + 1 < len(rows) else 0) > room:
+        if size + (REST_TOKENS if place + 1 < len(rows) else 0) > room:
             left = len(rows) - place
             return (*kept, f"and {left} more lines") if kept else ()
         room -= size
