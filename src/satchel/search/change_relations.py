@@ -200,6 +200,9 @@ def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:
     rated: list[tuple[int, int, list[CodeDefinition]]] = []
     for name, start in names_asked_for(text):
         named = definitions_named(relations.code, name)
+        # Names of Ruby may end with a mark that looks like the end of the sentence.
+        marked = (f"{name}{mark}" for mark in "?!" if f"{name}{mark}" in text and not named)
+        named = named or [one for form in marked for one in definitions_named(relations.code, form)]
         # A constructor has its class for an owner, which the name itself would name.
         members = [one for one in named if one.owner and last_of(one.owner) != one.name]
         owned = [one for one in members if re.search(rf"\b{re.escape(last_of(one.owner))}\b", text)]
