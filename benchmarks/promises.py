@@ -22,6 +22,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from options import output
@@ -39,8 +40,6 @@ class Run(NamedTuple):
     present: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
-    variables: Mapping[str, str] = {}
-    given: str = ""
 
 
 class Case(NamedTuple):
@@ -49,7 +48,7 @@ class Case(NamedTuple):
     number: str
     steps: str
     before: str
-    files: Files = {}
+    files: Files = MappingProxyType({})
     runs: tuple[Run, ...] = ()
     test: str = ""
 
@@ -83,7 +82,7 @@ SERVICE = {
 }
 SHOP = {
     "shop/prices.py": "def cents(price):\n    return round(price * 100)\n",
-    "shop/cart.py": "from shop.prices import cents\n\n\ndef total(rows):\n    return sum(map(cents, rows)) + cents(0)\n",
+    "shop/cart.py": "from shop.prices import cents\n\n\ndef total(rows):\n    return sum(map(cents, rows))\n",
     "tests/test_cart.py": "from shop.cart import total\n\n\ndef test_total():\n    assert total([]) == 0\n",
     "docs/guide.md": "# Guide\n\nPrices are in euros.\n",
 }
@@ -123,8 +122,10 @@ FRONTEND = {
     "web/Row.svelte": "<b>{formatPrice(row.total)}</b>\n",
 }
 CHINESE = {
-    "docs/zh.md": "# 指南\n\n使用useState管理状态，然后调用fetchUser。配置文件在config.yaml中，端口8080被占用。"
-    "如果看到ECONNRESET错误，请重启nginx服务\n",
+    "docs/zh.md": (
+        "# 指南\n\n使用useState管理状态。然后调用fetchUser。配置文件在config.yaml中。端口8080被占用。"
+        "如果看到ECONNRESET错误。请重启nginx服务\n"
+    ),
     "pay.py": "def retry_payment(order):\n    return order\n",
 }
 INSTRUCTIONS = {
@@ -133,6 +134,15 @@ INSTRUCTIONS = {
     "docs/my notes.md": "Rule B: write tests.\n",
     "docs/comment.md": "Rule C: dead.\n",
 }
+EVENT = json.dumps(
+    {
+        "hook_event_name": "PreToolUse",
+        "session_id": "s",
+        "cwd": "/",
+        "tool_name": "Edit",
+        "tool_input": {"file_path": "a.py"},
+    }
+)
 SENTENCES = ("please fix mux.go:20", "why does mux.go:20 run", "look at mux.go lines 20-21", "mux.go#L20",
              "mux.go, line 20", "crash in mux.go:20")  # fmt: skip
 
@@ -153,8 +163,9 @@ CASES = (
          REDIRECT, (Run('context "who calls Tossing.redirect"', ("Tossing.redirect",), ("app_test.rb: 2",)),
                     Run('context "who calls Helpers.redirect"', ("app_test.rb: 2",))),
          "tests/search/test_relations_inside.py::test_a_bare_call_of_ruby_is_no_method_of_an_unrelated_class"),
-    Case("C4", "ask who calls a method of C++ that is called without an object", "a call of another class; declarations",
-         QUEUE, (Run('context "who calls Queue.drain_"', ("queue.cpp: 4", "not resolved: pump.cpp: 3"), ("queue.h: 3",)),),
+    Case("C4", "ask who calls a method of C++ that is called without an object", "a call of another class",
+         QUEUE,
+         (Run('context "who calls Queue.drain_"', ("queue.cpp: 4", "not resolved: pump.cpp: 3"), ("queue.h: 3",)),),
          "tests/search/test_relations_inside.py::"
          "test_a_bare_call_of_cpp_is_no_method_of_an_unrelated_class_and_a_declaration_is_no_call"),
     Case("C5", "ask who calls a method of Ruby whose name ends with a question mark", "no list", {
@@ -175,12 +186,13 @@ CASES = (
         "ts/app.ts": "import { addUp as plusUp } from '@lib/index'\nplusUp(1)\n",
     }, (Run('context "who calls addUp"', ("ts/app.ts: 2",)),)),
     Case("C9", "PHP: a call on a typed property where two classes have the name", "not resolved", {
-        "a.php": "<?php\nclass A { public function fetch() { return 1; } }\nclass B { public function fetch() { return 2; } }\n"
+        "a.php": "<?php\nclass A { public function fetch() { return 1; } }\n"
+        "class B { public function fetch() { return 2; } }\n"
         "class C {\n  private A $a;\n  public function go() { return $this->a->fetch(); }\n}\n",
     }, (Run('context "who calls A.fetch"', ("A.fetch: 1 in 1 file", "a.php: 6")),)),
     Case("C10", "Rust: a call in the body of a macro; TypeScript: a default that is exported again under another name",
          "missing", {
-             "src/lib.rs": "pub fn deep() -> i32 { 1 }\nmacro_rules! call { () => { deep() } }\npub fn run() { call!(); }\n",
+             "src/lib.rs": "pub fn deep() -> i32 { 1 }\nmacro_rules! call { () => { deep() } }\n",
          }, (Run('context "who calls deep"', ("src/lib.rs: 2",)),)),
     Case("C11", "ask for a function of Kotlin", "text windows only", {
         "A.kt": "class Shop {\n    fun price(): Int = 1\n}\n\nfun main() {\n    Shop().price()\n}\n",
@@ -236,9 +248,9 @@ CASES = (
             ("satchel workspace add notes .",)),
     ), "tests/sources/test_vault_boards.py::test_a_board_is_shown_as_its_cards_on_the_lines_where_they_begin"),
     Case("B1", "`index.include` of an ignored folder", "all else left the index",
-         {".gitignore": "build/\n", ".satchel.toml": '[index]\ninclude = ["build/**"]\n', "src/a.py": "def seen():\n    pass\n",
-          "build/b.py": "def made():\n    pass\n"},
-         (Run('context "seen made"', ("def seen", "def made")),),
+         {".gitignore": "build/\n", ".satchel.toml": '[index]\ninclude = ["build/**"]\n',
+          "src/a.py": "def seen_here():\n    pass\n", "build/b.py": "def built_there():\n    pass\n"},
+         (Run('context "seen_here built_there"', ("def seen_here", "def built_there")),),
          "tests/index/test_walk.py::TestIgnoreFiles::test_include_adds_what_is_ignored_or_hidden_and_takes_nothing_away"),
     Case("B2", "a tracked dot file", "Not found here", {".config/nvim/init.lua": "local function zebra_keys()\nend\n"},
          (Run('context "zebra_keys"', (".config/nvim/init.lua",), ("Not found",)),),
@@ -290,8 +302,7 @@ CASES = (
     Case("B13", "a hook whose folder is another one than the project that the host names",
          "this folder is not a project", {"a.py": "x = 1\n"}, (
              Run("hook log --all", ("before-tool",), ("not a project",), (
-                 "cd / && echo '{\"hook_event_name\":\"PreToolUse\",\"session_id\":\"s\",\"cwd\":\"/\",\"tool_name\":\"Edit\","
-                 "\"tool_input\":{\"file_path\":\"a.py\"}}' | CLAUDE_PROJECT_DIR=$FOLDER satchel hook before-tool",
+                 f"cd / && echo '{EVENT}' | CLAUDE_PROJECT_DIR=$FOLDER satchel hook before-tool",
              )),
          ), "tests/hooks/test_supervise.py::test_the_project_that_the_host_names_is_passed_on"),
     Case("B14", "an import before a full stop, one with a blank, one inside a comment", "dropped; dropped; followed",
@@ -312,7 +323,7 @@ CASES = (
     Case("B17", "the definition that decides comes before constructors and getters", "9 of 39 only as a place",
          test="`make rank-check` and benchmarks/questions/run.py"),
     Case("B18", "a folder in a question about callers orders its lists", "the other folder first", {
-        f"apps/{name}/orders.py": f"def find_all():\n    return '{name}'\n\n\ndef use_{name}():\n    return find_all()\n"
+        f"apps/{name}/orders.py": f"def find_all():\n    return '{name}'\n\n\ndef use():\n    return find_all()\n"
         for name in ("admin", "billing")
     }, (Run('context "who calls find_all in apps/billing"', ("apps/billing/orders.py: 6",)),),
          "tests/search/test_mentions_pasted.py::test_the_files_of_a_folder_that_the_question_names_come_first"),
@@ -385,7 +396,7 @@ def table(cases: Sequence[Case], now: Mapping[str, str]) -> str:
         "|---|---|---|---|---|",
     ]
     rows += [
-        f"| {case.number} | {_cell(case.steps)} | {_cell(case.before)} | {_cell(now[case.number])} | {_cell(case.test)} |"
+        f"| {case.number} | {' | '.join(map(_cell, (case.steps, case.before, now[case.number], case.test)))} |"
         for case in cases
     ]
     return "\n".join(rows) + "\n"

@@ -417,7 +417,7 @@ class _Reader:
         """Return why a changed file is not read."""
         if sanitize.unfit_path(path) is not None:
             return "not read, because it may contain secrets"
-        raw = self._live.get(path)
+        raw = self._read(path) if not self._staged else None
         if raw is not None and files.decode(raw) is None:
             return "binary"
         return "not indexed"
