@@ -221,7 +221,7 @@ CASES = (
          {"Zitat.md": "# Zitat\n\nDer Satz des Tages ist kurz.\n"},
          (Run('why Zitat.md "Der Satz des Tages" --workspace notes', ("shown",), ("not shown",),
               ("satchel workspace add notes .",)),),
-         "tests/receipts/test_why_notes.py::test_a_note_that_is_shown_is_said_to_be"),
+         "tests/services/test_why_notes.py::test_a_note_that_is_shown_is_said_to_be"),
     Case("C19", "the budget that is said to show an item", "1 of 50 true in find",
          test="tests/contracts/test_budget_promises.py::test_no_row_promises_a_budget_at_or_below_the_one_asked_with"),
     Case("C20", "figures of the documentation against `satchel eval` on other repositories", "not the same",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -51,7 +51,7 @@ INSIDE: Mapping[str, tuple[str, str, list[str]]] = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[TinyRepository]:
+def folder(tmp_path: Path) -> TinyRepository:
     return TinyRepository(tmp_path / "code")
 
 
