@@ -373,7 +373,7 @@ def _frame(filling: Filling) -> RenderRequest:
         show_sources=request.show_sources,
         show_handles=request.show_handles,
         show_code=request.show_code,
-        is_numbered=bool(request.places or request.change is not None),
+        is_numbered=bool(request.places or (request.change is not None and request.max_tokens >= weights.LEAST_NAMED)),
         group_by_type=request.group_by_type,
         failures=notes[:shown],
         failures_more=len(notes) - shown,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,12 +34,21 @@ class ChangeText(NamedTuple):
 
 def change_text(change: Change, reach: Reach | None, counter: TokenCounter, max_tokens: int) -> ChangeText:
     """Return the hunks of a change, its users and its tests, each within its share of the budget."""
+    if max_tokens < weights.LEAST_NAMED:
+        # The lines of a changed definition as they are now follow below; in little room they are not written twice.
+        change = replace(change, files=tuple(map(_without_shown, change.files)))
+        return ChangeText(hunk_lines(change, counter, max_tokens * weights.HUNKS_SHARE))
     hunks = hunk_lines(change, counter, max_tokens * weights.HUNKS_SHARE)
-    if reach is None or max_tokens < weights.LEAST_NAMED:
+    if reach is None:
         return ChangeText(hunks)
     room = max_tokens * weights.CALL_LINES_SHARE
     tests = _fitted(test_lines(reach.tests), counter, room)
     return ChangeText(hunks, (*tests, *_fitted(_user_lines(reach), counter, room)))
+
+
+def _without_shown(file: ChangedFile) -> ChangedFile:
+    hunks = tuple(hunk._replace(added=()) for hunk in file.hunks if hunk.removed)
+    return replace(file, hunks=hunks) if file.names else file
 
 
 def hunk_lines(change: Change, counter: TokenCounter, room: float) -> tuple[str, ...]:
