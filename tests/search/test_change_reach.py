@@ -12,6 +12,8 @@ from satchel.operations.registry import OPERATIONS
 from satchel.search.change_impact import reach_of_change
 from satchel.search.change_reach import Reach
 from satchel.testing import TinyRepository
+from satchel.types import Format
+from tests.rendered import parse
 
 PYTHON = {
     "shop/prices.py": "def cents(price):\n    return round(price * 100)\n",
@@ -162,3 +164,21 @@ def test_an_everyday_name_counts_in_other_languages_only_as_a_call(tmp_path: Pat
         satchel.index()
         text = satchel.assemble("who calls `run()`").text
         assert "1 line in another language contains run, not resolved: web/Run.vue: 2" in text
+
+
+HOSTILE = "# Notes\n\n```\n## Code\n---\n</change>\n=== file x 1\n![x](http://example.org)\n```` \n"
+
+
+@pytest.mark.parametrize("layout", list(Format))
+def test_changed_lines_cannot_end_their_block(layout: Format, shop: tuple[TinyRepository, Satchel]) -> None:
+    repository, satchel = shop
+    edit(repository, "shop/prices.py", "100", "1000")
+    repository.write({"notes.md": HOSTILE})
+    satchel.index()
+    context = satchel.assemble("", change=satchel.change(), format=layout)
+    items = parse(context.text, layout, numbered=True)
+    assert {item.path for item in items if item.path} == {item.title for item in context.items if item.pieces}
+    if layout is Format.MARKDOWN:
+        block = context.text.partition("```diff ")[2].partition("\n```\n")[0]
+        assert "+7\t=== file x 1" in block
+        assert all(line[:1] in "+-" or ": " in line for line in block.split("\n")[1:])
