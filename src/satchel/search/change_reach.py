@@ -1,7 +1,7 @@
 """What a change reaches: who uses the changed definitions, step by step, and the tests that run them.
 
-The first two steps are resolved calls and uses. Tests are searched further, over calls by name: such a test is only
-possible.
+Users are told for the first two steps. Tests are searched further, also over calls that are told by their names alone:
+such a test is only possible.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from satchel.search.resolve.code import CodeDefinition
     from satchel.sources.change import Change, ChangedFile
 
-RESOLVED_STEPS, MOST_STEPS = 2, 6
-"""Steps that are resolved, and steps over which tests are searched: a helper deep in a library is five calls away."""
+TOLD_STEPS, MOST_STEPS = 2, 6
+"""Steps whose users are told, and steps over which tests are searched: a helper of a library is five calls away."""
 
 MOST_EACH_STEP = 40
 """Definitions of each step that are followed, the first ones: a second of work in all."""
 
-FILES_OF_ALL, FEWEST_FILES = 250, 10
-"""Files parsed for the callers of the definitions of one step together, and for each at least."""
+FILES_OF_ALL, FILES_OF_FURTHER, FEWEST_FILES = 250, 100, 10
+"""Files parsed for the callers of the definitions of one step together, of a further step, and for each at least."""
 
 MOST_NAMESAKES = 2
 """Definitions of one name in production code whose calls by name are followed: `get` may mean any of many."""
@@ -132,11 +132,13 @@ class _Walk:
         self._seen |= certain
         for step in range(1, MOST_STEPS + 1):
             following: dict[tuple[str, str], CodeDefinition] = {}
-            most = max(FILES_OF_ALL // max(len(frontier), 1), FEWEST_FILES)
+            files = FILES_OF_ALL if step <= TOLD_STEPS else FILES_OF_FURTHER
+            most = max(files // max(len(frontier), 1), FEWEST_FILES)
             for target in frontier[:MOST_EACH_STEP]:
-                is_near = step <= RESOLVED_STEPS
-                for site in self._sites(target, most) if is_near else self._sites_by_name(target):
-                    is_certain = is_near and target.key in certain and site.certainty >= 1.0
+                is_near = step <= TOLD_STEPS
+                sites = self._sites(target, most)
+                for site in sites if is_near else [*sites, *self._sites_by_name(target)]:
+                    is_certain = target.key in certain and site.certainty >= 1.0
                     for one in self._step_to(site, target, step, is_certain=is_certain):
                         if one.key not in self._seen:
                             self._seen.add(one.key)
@@ -193,7 +195,7 @@ class _Walk:
             if around is None or (around.language not in _NAMED_TEST and not fixtures):
                 self.add_test(site.path, (site.name,), step, is_possible=not is_certain)
             return [around] if around is not None else []
-        if step <= RESOLVED_STEPS and (site.path, site.line) not in self._told:
+        if step <= TOLD_STEPS and (site.path, site.line) not in self._told:
             self._told.add((site.path, site.line))
             self.users.append(User(step, site, target))
         return [around] if around is not None and not site.secondary else []
