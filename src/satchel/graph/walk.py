@@ -365,7 +365,7 @@ def _further_uses(progress: _Progress, lens: Lens) -> Iterator[str]:
                     f"{path}:{', '.join(map(str, numbers[:5]))}" for path, numbers in [*found.items()][:5]
                 )
                 more = f"; and {len(found) - 5} more files" if len(found) > 5 else ""
-                yield f"{target.qualified}: {count} {what[count > 1]}: {shown}{more}{last}"
+                yield f"{target.qualified}: {count} {what[count > 1]}{last}: {shown}{more}"
 
 
 def _with_mentions(
