@@ -22,7 +22,7 @@ from satchel.config import Folders, load_settings
 from tests.docs.pages import Command, Example, Text, pages, steps, texts
 from tests.docs.project import make_project, write_experiences, write_transcript
 
-NOT_RUN = ("cd ", "claude ", "code ", "docker ", "gh ", "make ", "pip ", "uv ", "uvx ")
+NOT_RUN = ("cd ", "claude ", "code ", "docker ", "gh ", "make ", "pip ", "pytest ", "uv ", "uvx ")
 """What the reader runs with other programs: they install, or need a network."""
 
 LONG_LIVED = ("satchel mcp", "satchel serve", "satchel proxy")

@@ -97,7 +97,7 @@ METHODS: Mapping[str, tuple[Callable[..., Any] | str, ...]] = {
 """
 
 SPELLED_IN_PYTHON: Mapping[str, Mapping[str, str]] = {
-    "context_query": {"diff": "change", "staged": "change"},
+    "context_query": {"diff": "change", "staged": "change", "tests": "change"},
     "premortem": {"mode": "a method each", "failure": "after_failure"},
     "situation_context": dict.fromkeys(
         ("task", "files", "tool", "params", "intent", "error", "language", "agent", "tags", "time"), "situation"

@@ -16,6 +16,7 @@ from satchel.testing import TinyRepository
 from satchel.types import Context
 from tests.e2e.sample import CLIENT, sample_repository
 from tests.memory.samples import STARTED
+from tests.repositories import git
 
 ORDERS = """from shop.client import Client
 
@@ -206,10 +207,13 @@ def test_the_changed_lines_are_shown_before_the_code_that_calls_them(
     assert any(signal.name == "change" for signal in client.signals)
 
 
-def test_changed_prose_is_not_shown_back(satchel: Satchel, repository: TinyRepository) -> None:
+def test_changed_prose_is_shown_as_changed_lines_beside_a_question(
+    satchel: Satchel, repository: TinyRepository
+) -> None:
     change = edited(satchel, repository, "exponential backoff", "linear backoff", "docs/guide.md")
     context = satchel.answer(satchel.request("backoff when the connection drops", change=change))
-    assert "linear backoff" not in context.text
+    (line,) = [line for line in context.text.split("\n") if "linear backoff" in line]
+    assert line.startswith("+")
 
 
 def test_a_change_of_documents_alone_shows_its_lines(satchel: Satchel, repository: TinyRepository) -> None:
@@ -260,12 +264,16 @@ def test_a_large_caller_is_shown_around_its_calls(satchel: Satchel, repository: 
     assert len(item.content) < len(large) / 3
 
 
-def test_untracked_and_unread_files_are_noted(satchel: Satchel, repository: TinyRepository) -> None:
+def test_untracked_files_are_noted_where_they_are_no_part_of_the_change(
+    satchel: Satchel, repository: TinyRepository
+) -> None:
     repository.write({f"shop/loose{n}.py": f"x = {n}\n" for n in range(7)})
-    change = edited(satchel, repository, "2**attempt", "3**attempt")
-    failures = concerned(satchel, change).failures
+    edited(satchel, repository, "2**attempt", "3**attempt")
+    git(repository.root, "add", "shop/client.py")
+    failures = concerned(satchel, satchel.change(staged=True)).failures
     assert failures[0].message.startswith("7 untracked files (shop/loose0.py, ")
     assert "and 2 more) are not part of the change" in failures[0].message
+    assert concerned(satchel, satchel.change()).failures == ()
 
 
 def test_the_same_change_gives_the_same_bytes(satchel: Satchel, repository: TinyRepository) -> None:

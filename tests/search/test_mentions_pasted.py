@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -119,3 +120,14 @@ def test_what_is_no_place_of_the_project_or_only_left_out_is_not_said_to_be_abse
 def test_the_files_of_a_folder_that_the_question_names_come_first(satchel: Satchel, question: str) -> None:
     hits = satchel.search(question, types=["code"])
     assert [hit.chunk.location and hit.chunk.location.path for hit in hits][:1] == ["src/mail/core.py"]
+
+
+def test_a_short_function_at_a_named_line_is_shown_without_any_word_of_the_question(tmp_path: Path) -> None:
+    names = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot"]
+    functions = (f"func {one}{other.title()}() int {{\n\treturn 1\n}}\n\n" for one in names for other in names)
+    repository = TinyRepository(tmp_path / "mux")
+    repository.commit("Begin", {"mux.go": "package mux\n\n" + "".join(functions)})
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        engine.index()
+        for question in ("please fix mux.go:20", "mux.go#L20", "look at mux.go lines 20-21"):
+            assert "20\t\treturn 1\n" in engine.assemble(question, purpose="find").text

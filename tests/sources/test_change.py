@@ -127,12 +127,6 @@ def test_a_deleted_file_and_a_new_one_are_said_so(folder: Path) -> None:
     assert (files["shop/born.py"].status, files["shop/born.py"].names) == ("added", ("born",))
 
 
-def test_untracked_files_are_named_and_no_part_of_the_change(folder: Path) -> None:
-    write(folder, "x = 1\n", "shop/loose.py")
-    change = changed(folder)
-    assert (change.untracked, change.files) == (("shop/loose.py",), ())
-
-
 def test_what_is_staged_is_told_apart_from_the_work_tree(folder: Path) -> None:
     write(folder, BASE.replace("0.1 *", "0.2 *"))
     git(folder, "add", "-A")
@@ -182,9 +176,12 @@ def test_links_binary_files_and_huge_ones_are_not_looked_into(folder: Path) -> N
     (folder / "docs/guide.md").write_bytes(b"\0\1")
     change = changed(folder)
     assert [(file.path, file.status) for file in change.files] == [("link.txt", "deleted")]
-    assert change.unread == ("docs/guide.md",)
+    assert change.others == (
+        ("link.txt", "symbolic link changed, to shop/client.py"),
+        ("docs/guide.md", "modified, binary"),
+    )
     write(folder, BASE * 200)
-    assert "shop/client.py" in changed(folder, limit=500).unread
+    assert ("shop/client.py", "modified, not indexed") in changed(folder, limit=500).others
 
 
 def test_secret_files_are_never_read(folder: Path) -> None:
@@ -196,7 +193,7 @@ def test_secret_files_are_never_read(folder: Path) -> None:
     change = read_change(
         repository, ChangeOptions(folder, "", frozenset({"shop/client.py"}), 1000), "HEAD", staged=False
     )
-    assert change.unread == (".env",)
+    assert change.others == ((".env", "deleted, not read, because it may contain secrets"),)
     assert secret not in json.dumps(change_data(change))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from satchel.sources.canvas import readable_board
 from satchel.sources.vault import read_note, stored_fields, stored_links
 from satchel.types import EdgeType
 from tests.graph.workspaces import open_vault
@@ -42,9 +43,24 @@ def test_each_card_is_a_part_with_its_links() -> None:
     assert {link.type for link in facts.links} == {EdgeType.REFERENCE}
 
 
-def test_a_board_on_one_line_is_one_part() -> None:
+def test_a_board_is_shown_as_its_cards_on_the_lines_where_they_begin() -> None:
+    assert readable_board(board()).split("\n")[:5] == [
+        "board:", "", "text: # Launch / with [[Plan#Goals|the plan]] -> [[#Later]]", "file: [[work/Budget.md]]",
+        "group: Later",
+    ]  # fmt: skip
+    assert readable_board(readable_board(board())) == readable_board(board())
+
+
+def test_an_arrow_has_its_label_and_a_link_its_address() -> None:
+    cards = [{"id": "a", "type": "text", "text": "Go"}, {"id": "b", "type": "link", "url": "https://example.org"}]
+    arrows = [{"id": "e", "fromNode": "a", "toNode": "b", "label": "reads"}]
+    shown = readable_board(json.dumps({"nodes": cards, "edges": arrows}))
+    assert shown == "board:\ntext: Go -> reads [[#https://example.org]]\nlink: https://example.org"
+
+
+def test_a_board_on_one_line_gets_a_line_for_each_card() -> None:
     outline, facts = read_note("b.canvas", json.dumps({"nodes": CARDS, "edges": ARROWS}))
-    assert [(part.start, part.end) for part in outline.parts] == [(1, 1)]
+    assert [(part.start, part.end) for part in outline.parts] == [(1, 1), (2, 2), (3, 3), (4, 4)]
     assert {link.target for link in facts.links} == {"Plan#Goals", "#Later", "work/Budget.md"}
 
 

@@ -34,6 +34,7 @@ from satchel.answer.truncation import (
 )
 from satchel.search.chunks import ITEM_KEY
 from satchel.search.lessons import is_lesson
+from satchel.search.searcher import TRACE_SIGNAL
 from satchel.sources.experiences import LINE_CHARACTERS as LONGEST_LINE
 from satchel.store.licence import COMMENT_LINE, licence_lines
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
@@ -184,9 +185,11 @@ def file_candidates(
     start = min(max(licence_lines(lines.lines).stop, 1), end) if has_licence else location.start_line
     whole, characters = trimmed(lines, start, end)
     size = characters / CHARACTERS_PER_TOKEN
+    # A line that the question names by its number need not have a word of it.
+    words_needed = frozenset() if any(signal.name == TRACE_SIGNAL for signal in hit.signals) else terms
     if shortener is not None or (size <= whole_item_tokens and not hit.partial):
-        if _is_sliver(hit.chunk, lines, whole, size, terms, is_whole=True) or _imports_only(
-            hit.chunk, lines, whole, terms
+        if _is_sliver(hit.chunk, lines, whole, size, words_needed, is_whole=True) or _imports_only(
+            hit.chunk, lines, whole, words_needed
         ):
             return []
         make = partial(_whole_steps, hit, lines, whole_item_tokens, shortener, whole)
@@ -196,8 +199,8 @@ def file_candidates(
     for span in hit.spans:
         shown, characters = trimmed(lines, max(span.start, start), min(span.end, end))
         size = characters / CHARACTERS_PER_TOKEN
-        is_empty = shown[0] > shown[1] or _imports_only(hit.chunk, lines, shown, terms)
-        if not is_empty and not _is_sliver(hit.chunk, lines, shown, size, terms):
+        is_empty = shown[0] > shown[1] or _imports_only(hit.chunk, lines, shown, words_needed)
+        if not is_empty and not _is_sliver(hit.chunk, lines, shown, size, words_needed):
             shrink, steps = Narrowing(lines, shown, terms, hit.chunk), partial(_span_steps, hit.chunk, lines, shown)
             made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))
     return made

@@ -105,7 +105,7 @@ class FillPolicy(NamedTuple):
     answer is short because it is weak; `unsure` says that many definitions match alike. `prose_range` is a narrower
     range for prose. With `shares` every section gets its share of the budget by weight first. `is_strict` leaves out
     candidates that are clearly weaker than one that did not fit. `call_sites` are lines that list the callers of the
-    definition in question, `left_out` notes on files that are not indexed.
+    definition in question, `hunks` those of the change in question, `left_out` notes on files that are not indexed.
     """
 
     value_range: float = math.inf
@@ -120,6 +120,7 @@ class FillPolicy(NamedTuple):
     shares: bool = False
     is_strict: bool = True
     call_sites: tuple[str, ...] = ()
+    hunks: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
 
 

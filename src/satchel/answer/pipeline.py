@@ -27,6 +27,7 @@ from satchel.answer.items import counted_items
 from satchel.answer.pins import find_pins, with_pins
 from satchel.answer.plans import written_names
 from satchel.answer.render import call_site_lines
+from satchel.answer.render.change import ChangeText, change_text
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import Searched, Workbench, search
 from satchel.answer.sections import Section
@@ -63,6 +64,7 @@ def assemble(
         "embedder": bench.embedder.id if bench.embedder is not None else None,
         "vectors": searched.vector_counts,
         "callers": [row for prefix, impact in searched.impacts for row in impact.listing(prefix)],
+        **next(({"change": one.reach.data()} for _, one in searched.impacts if one.reach is not None), {}),
         "strength": round(searched.strength, 4),
         "weak": filling.policy.is_weak or fitted.stopped == WEAK,
         "missing_terms": list(filling.policy.not_found),
@@ -111,8 +113,13 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
     is_sure = any(impact.is_sure for _, impact in impacts)
     is_known = any(impact.is_question for _, impact in impacts)  # what the question names is found
     listing = [row for prefix, impact in impacts for row in impact.listing(prefix)]
+    told = ChangeText()
     if request.change is not None:  # whose calls are shown, so that only what could not be told is listed
-        listing = [{**row, "files": (), "calls": 0} for row in listing if row["unresolved"]]
+        gone = {name for file in request.change.files for name in file.removed}
+        listing = [row if row["name"] in gone else {**row, "files": (), "calls": 0} for row in listing]
+        listing = [row for row in listing if row["unresolved"] or row["files"] or row["elsewhere"]]
+        reach = next((impact.reach for _, impact in impacts), None)
+        told = change_text(request.change, reach, counter(request.tokenizer), request.max_tokens)
     policy = fill_policy(
         request,
         searched.missing,
@@ -120,8 +127,8 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
         1.0 if is_sure or is_led(sections) else strength,
         is_weak=not is_known and request.kinds != (Kind.CONTEXT,) and is_weak_match(request, sections, strength),
         unsure=unsure,
-        call_sites=call_site_lines(listing, counter(request.tokenizer), request.max_tokens),
-    )
+        call_sites=(*told.notes, *call_site_lines(listing, counter(request.tokenizer), request.max_tokens)),
+    )._replace(hunks=told.hunks)
     lessons = sum(candidate.is_lesson for section in sections for candidate in section.candidates)
     policy = with_lessons(policy, lessons, request.max_tokens)
     if request.kinds and not set(request.kinds) & set(LINE_KINDS):  # code may have what the records lack

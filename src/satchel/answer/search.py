@@ -485,7 +485,8 @@ def _with_related(
     if request.change is not None:
         from satchel.search.change_impact import with_change
 
-        return with_change(result, request.change, store, kind, impact)
+        is_asked = request.query != request.change.question
+        return with_change(result, request.change, store, kind, impact, is_asked=is_asked)
     if kind is Kind.CODE:
         return with_impact(result, impact, store)
     return result

@@ -228,6 +228,9 @@ FEW_PLACES_SHARE: Annotated[float, Between(0, 0.9)] = 0.2
 CALL_LINES_SHARE: Annotated[float, Between(0.02, 0.6)] = 0.15
 """Share of the budget for the lines that list calls: some forty files in 4,000 tokens."""
 
+HUNKS_SHARE: Annotated[float, Between(0.05, 0.8)] = 0.4
+"""Share of the budget for the changed lines of a change: some two hundred in 4,000 tokens."""
+
 LIST_SHARE: Annotated[float, Between(0.001, 0.1)] = 0.01
 """Largest share of the budget for the list of files: a quarter of what all headings and labels may use in 4,000
 tokens."""

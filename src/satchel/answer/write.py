@@ -27,6 +27,7 @@ from satchel.answer.request import AssembleRequest
 from satchel.answer.sections import Group, Section
 from satchel.safety import sanitize
 from satchel.safety.sanitize import marks
+from satchel.safety.trust import nonce
 from satchel.tokens import TokenCounter, counter
 from satchel.types import (
     UNFINISHED,
@@ -367,11 +368,13 @@ def _frame(filling: Filling) -> RenderRequest:
         left_out=policy.left_out,
         weak=policy.is_weak,
         call_sites=policy.call_sites,
+        hunks=policy.hunks,
+        hunks_nonce=nonce(filling.marking.key, "change", "\n".join(policy.hunks)) if policy.hunks else "",
         query=sanitize.text(request.query, filling.marking.allow),
         show_sources=request.show_sources,
         show_handles=request.show_handles,
         show_code=request.show_code,
-        is_numbered=bool(request.places),
+        is_numbered=bool(request.places or (request.change is not None and request.max_tokens >= weights.LEAST_NAMED)),
         group_by_type=request.group_by_type,
         failures=notes[:shown],
         failures_more=len(notes) - shown,
@@ -404,7 +407,7 @@ def _without_items(
     summary = frame._replace(truncated=False, summary="", weak=False)
     if sent:
         return references_alone(summary, sent, tokens, max_tokens, layout)
-    if not (frame.not_found or frame.left_out):
+    if not (frame.not_found or frame.left_out or frame.hunks):
         return "", 0
     text = render(summary, (), format=layout)
     used = tokens.count(text)

@@ -20,8 +20,8 @@ from typing import NamedTuple
 from satchel import lazy_numpy as np
 from satchel.graph.relevance import Relevance, sharing
 from satchel.graph.request import NOTE_EDGES, Direction, Lens, Move
-from satchel.search.relations import MOST_FILES, Relations
-from satchel.search.resolve.code import Code
+from satchel.search.relations import MOST_FILES, USE, Relations
+from satchel.search.resolve.code import Code, CodeDefinition
 from satchel.search.resolve.modules import import_targets, importers
 from satchel.store.protocol import Store
 from satchel.store.records import Place, StoredChunk
@@ -44,7 +44,13 @@ class WalkEdge(NamedTuple):
     share: float = 1.0
 
 
-def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[Move]) -> list[WalkEdge]:
+Named = Mapping[int, Sequence[CodeDefinition]]
+"""The definitions of a chunk that a query names: a method of an interface has no chunk of its own."""
+
+
+def related(
+    relations: Relations, places: Mapping[int, Place], moves: Sequence[Move], named: Named | None = None
+) -> list[WalkEdge]:
     """Return every step to other chunks that the moves allow, best moves first, the first of several calls."""
     by_type = {(move.type, move.direction): move for move in moves}
     store = relations.code.store
@@ -56,7 +62,7 @@ def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[M
     ]
     edges += [
         WalkEdge(source, by_type[type_, side], target, line)
-        for source, type_, side, target, line in _names(relations, places, by_type.keys())
+        for source, type_, side, target, line in _names(relations, places, by_type.keys(), named or {})
         if source != target
     ]
     edges.sort(key=lambda step: (step.source, step.move.rank, step.move.direction is Direction.IN, *step[2:]))
@@ -133,7 +139,7 @@ def _owner(part: StoredChunk, inside: Sequence[StoredChunk]) -> int:
 
 
 def _names(
-    relations: Relations, places: Mapping[int, Place], moves: _Moves
+    relations: Relations, places: Mapping[int, Place], moves: _Moves, named: Named
 ) -> Iterator[tuple[int, EdgeType, Direction, int, int]]:
     """Yield calls and inheritance, each with the line of the call (0 for inheritance)."""
     code = sorted(place.row for place in _of(places, Kind.CODE))
@@ -145,24 +151,23 @@ def _names(
     relations.code.load(code)
     relations.code.load_files(relations.code.document_of(row).key for row in code)
     for row in code:
-        yield from ((row, *step) for step in _names_of(relations, row, moves, most))
+        own = named.get(row) or [*filter(None, [relations.definition(row)])]
+        yield from ((row, *step) for step in _names_of(relations, row, own, moves, most))
 
 
 def _names_of(
-    relations: Relations, row: int, moves: _Moves, most: int
+    relations: Relations, row: int, own: Sequence[CodeDefinition], moves: _Moves, most: int
 ) -> Iterator[tuple[EdgeType, Direction, int, int]]:
     if (EdgeType.CALLS, Direction.OUT) in moves:
         for call in relations.callees(row):
             yield EdgeType.CALLS, Direction.OUT, call.definition.row, call.line
-    definition = relations.definition(row)
-    if definition is None:
-        return
-    if (EdgeType.CALLS, Direction.IN) in moves:
-        for site in relations.callers(definition, most).sites:
-            yield EdgeType.CALLS, Direction.IN, site.row, site.line
-    for side, classes in ((Direction.OUT, relations.bases), (Direction.IN, relations.heirs)):
-        if (EdgeType.INHERITS, side) in moves:
-            yield from ((EdgeType.INHERITS, side, other.row, 0) for other in classes(definition))
+    for definition in own:
+        if (EdgeType.CALLS, Direction.IN) in moves:
+            for site in relations.callers(definition, most).sites:
+                yield EdgeType.CALLS, Direction.IN, site.row, site.line
+        for side, classes in ((Direction.OUT, relations.bases), (Direction.IN, relations.heirs)):
+            if (EdgeType.INHERITS, side) in moves:
+                yield from ((EdgeType.INHERITS, side, other.row, 0) for other in classes(definition))
 
 
 def _imports(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
@@ -205,12 +210,14 @@ _HUBS_NAMED = 3
 class StartNode(NamedTuple):
     """A node at distance 0. `factor` is its worth relative to the best one; 1 for a node that the query names.
 
-    One that is not `walked` is a match beyond the best ones: the walk may reach it, but does not start there.
+    One that is not `walked` is a match beyond the best ones: the walk may reach it, but does not start there. `names`
+    are the definitions that the query names, empty for that of the chunk.
     """
 
     row: int
     factor: float
     walked: bool = True
+    names: tuple[CodeDefinition, ...] = ()
 
 
 class Reached(NamedTuple):
@@ -281,7 +288,7 @@ def walk(
         if timed_out or not frontier:
             break
         frontier = progress.step(frontier, distance, by_names=by_names and distance == 1)
-    progress.warnings += _unresolved(progress.relations, progress.starts, lens)
+    progress.warnings += _further_uses(progress, lens)
     every = {**progress.matched, **progress.reached}
     together = tuple(dict.fromkeys(pair for pair in progress.pairs if every.keys() >= {*pair}))
     notes = _hub_notes(progress.hubs, progress.relations.code)
@@ -299,6 +306,7 @@ class _Progress:
         present = [source for source in sources if source.row in places]
         self.matched = {source.row: Reached(places[source.row], 0, source.factor, 1.0) for source in present}
         self.starts = {source.row: self.matched[source.row] for source in present if source.walked}
+        self.named = {source.row: source.names for source in present if source.names}
         self.reached = dict(self.starts)
         self.relations = Relations(store)
         self.pairs: list[tuple[int, int]] = []
@@ -309,7 +317,7 @@ class _Progress:
         """Reach nodes at this distance from those of the frontier; returns them."""
         reached = self.reached
         places = {row: reached[row].place for row in frontier}
-        steps = related(self.relations, places, self._lens.moves)
+        steps = related(self.relations, places, self._lens.moves, self.named)
         if by_names and (notes := _of(places, Kind.NOTE)):
             steps = _with_mentions(self._store, steps, notes, self._lens, self._relevance)
         self._see(steps, {**self.matched, **reached})
@@ -333,18 +341,33 @@ class _Progress:
         self.pairs += [(step.source, step.target) for step in steps if step.target in known]
 
 
-def _unresolved(relations: Relations, walked: Mapping[int, Reached], lens: Lens) -> Iterator[str]:
-    """Yield a note for each of the first definitions that are called by text in more lines than the walk follows."""
+def _further_uses(progress: _Progress, lens: Lens) -> Iterator[str]:
+    """Yield notes for each of the first definitions: uses other than calls, and lines that nothing resolves."""
     if (EdgeType.CALLS, Direction.IN) not in [move[:2] for move in lens.moves]:
         return
-    rows = [row for row, start in walked.items() if start.place.kind is Kind.CODE][:3]
-    for target in filter(None, map(relations.definition, rows)):
-        lines, unread, _ = relations.unresolved(target, relations.callers(target).sites)
-        if count := sum(map(len, lines.values())):
-            shown = "; ".join(f"{path}:{numbers[0]}" for path, numbers in [*lines.items()][:5])
-            calls = f"{count} more call{'s' if count > 1 else ''} of `{target.name}`"
-            end = f"; {unread} more file{'s' if unread > 1 else ''} not read" if unread else ""
-            yield f"{target.qualified}: {calls} by text could not be resolved: {shown}{end}"
+    relations, rows = progress.relations, [row for row, at in progress.starts.items() if at.place.kind is Kind.CODE]
+    named = (progress.named.get(row) or [*filter(None, [relations.definition(row)])] for row in rows)
+    for target in [*chain.from_iterable(named)][:3]:
+        sites, uses = relations.callers(target).sites, relations.uses(target)
+        lines, unread, _ = relations.unresolved(target, (*sites, *uses), has_uses=True)
+        end = f"; {unread} more file{'s' if unread > 1 else ''} not read" if unread else ""
+        by_value: dict[str, list[int]] = defaultdict(list)
+        for site in (one for one in uses if one.how == USE):
+            by_value[site.path].append(site.line)
+        for found, what, last in (
+            (by_value, ("use by value", "uses by value"), ""),
+            (lines, [f"more call{s} of `{target.name}` by text could not be resolved" for s in ("", "s")], end),
+            (relations.elsewhere(target, sites), [
+                f"line{in_other} {target.name}, not resolved"
+                for in_other in (" in another language contains", "s in other languages contain")
+            ], ""),
+        ):  # fmt: skip
+            if count := sum(map(len, found.values())):
+                shown = "; ".join(
+                    f"{path}:{', '.join(map(str, numbers[:5]))}" for path, numbers in [*found.items()][:5]
+                )
+                more = f"; and {len(found) - 5} more files" if len(found) > 5 else ""
+                yield f"{target.qualified}: {count} {what[count > 1]}{last}: {shown}{more}"
 
 
 def _with_mentions(

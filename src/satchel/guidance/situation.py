@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from satchel.errors import UnsafePathError, UsageError
@@ -132,8 +133,12 @@ class Situation:
         return blake2b(json.dumps(values, sort_keys=True, default=str).encode(), digest_size=16).hexdigest()
 
 
-def make_situation(situation: Mapping[str, Any] | Situation | None = None, allow: Sequence[str] = ()) -> Situation:
+def make_situation(
+    situation: Mapping[str, Any] | Situation | None = None, allow: Sequence[str] = (), root: Path | None = None
+) -> Situation:
     """Check and return a situation; `timestamp` is another name of `time` (milliseconds are recognised).
+
+    Absolute paths below the `root` become relative to it. Tools name them so: in `path`, or in a list of `edits`.
 
     Raises UsageError for an unknown field (the message lists all) and for a value of the wrong kind.
     """
@@ -141,13 +146,16 @@ def make_situation(situation: Mapping[str, Any] | Situation | None = None, allow
         return situation
     values = _given(situation)
     params = _parameters(values.get("params", {}), allow)
-    files = [path for path in map(params.get, _FILE_PARAMETERS) if isinstance(path, str)]
+    edits = params.get("edits")
+    calls = [params, *(edits if isinstance(edits, list) else ())]
+    named = [call.get(name) for call in calls if isinstance(call, Mapping) for name in _FILE_PARAMETERS]
+    files = [path for path in named if isinstance(path, str)]
     texts = {name: _text(name, values.get(name, ""), allow) for name in ("task", "intent", "error")}
     line = partial(sanitize.line, allow=allow)
     words = {name: line(_text(name, values.get(name, ""))) for name in ("tool", "language", "agent")}
     return Situation(
         params=params,
-        files=_files([*_texts("files", values.get("files", ())), *files], allow),
+        files=_files([_below(path, root) for path in (*_texts("files", values.get("files", ())), *files)], allow),
         time=_seconds(values.get("time")),
         is_call=values.get("is_call") is True,
         tags=tuple(map(line, _texts("tags", values.get("tags", ()))[:MOST_TAGS])),
@@ -198,6 +206,14 @@ def _parameters(value: object, allow: Sequence[str]) -> Mapping[str, Any]:
     except ValueError:  # the redacted secret included quotes or braces of JSON
         return {"parameters": redacted}
     return params if isinstance(params, dict) else {}
+
+
+def _below(path: str, root: Path | None) -> str:
+    """Return an absolute path below the root as a relative one, any other path as it is."""
+    for top in (root, root.resolve()) if root is not None and Path(path).is_absolute() else ():
+        with suppress(ValueError):
+            return Path(path).relative_to(top).as_posix()
+    return path
 
 
 def _files(paths: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:

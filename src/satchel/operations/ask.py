@@ -76,8 +76,9 @@ FILTERS = (
 """One for each filter of a search."""
 
 _CHANGE = (
-    text("diff", "A git revision: ask what the changes since it affect; needs no question.", bare=HEAD),
+    text("diff", "A git revision: what the changes since it affect; needs no question.", bare=HEAD),
     Parameter("staged", Shape.SWITCH, "The same for staged changes.", default=False),
+    Parameter("tests", Shape.SWITCH, "Only the tests that cover the change, one per line.", default=False),
 )
 _REQUEST = (
     Parameter("types", Shape.TEXTS, "Only these types.",
@@ -144,7 +145,8 @@ def _context_query(call: OperationCall) -> Answered:
 
     engine, arguments = call.engine, call.arguments
     staged, question = arguments.get("staged", False), arguments.get("question", "")
-    since = arguments.get("diff") or (HEAD if staged else None)
+    only_tests = arguments.get("tests", False)
+    since = arguments.get("diff") or (HEAD if staged or only_tests else None)
     is_asked = bool(question.strip()) or since is None
     options = call.chosen([one.name for one in _REQUEST]) | entity_options(arguments.get("types", ()))
     is_packed = not (since is None and question.strip()) or options.keys() & {"fill", "view"}
@@ -154,6 +156,10 @@ def _context_query(call: OperationCall) -> Answered:
     if since is not None:
         request, changes = engine.answers.about_change(request, since, staged=staged, is_asked=is_asked)
         notes = [*notes, *changes]
+    if only_tests:
+        context = engine.answers.tests_of_change(request, notes)
+        none = () if context.text else ("no test is found that reaches this change",)
+        return Answered(context.text, json.context_envelope(context, request), none, context)
     context = engine.answers.answer(request, notes, catch_up=call.catch_up)
     why_empty = no_answer(context, call.caller.spelling)
     return Answered(context.text, json.context_envelope(context, request), why_empty, context)

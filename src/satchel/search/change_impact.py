@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from satchel.search import weights
+from satchel.search.change_reach import Reach, reach_of
 from satchel.search.change_relations import (
     CHANGED,
     SIGNAL,
@@ -36,7 +37,7 @@ from satchel.sources.code.languages import language_of
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
 from satchel.store.records import StoredChunk
-from satchel.types import LINE_KINDS, EdgeType, Hit, Kind, Range, ScoredSpan, Signal
+from satchel.types import EdgeType, Hit, Kind, Range, ScoredSpan, Signal
 
 CHANGE_LINES_AROUND = 3
 """Lines before and after the changed lines of a definition."""
@@ -65,12 +66,24 @@ def blended(query: Query, change: Change) -> Query:
 
 
 def impact_of_change(change: Change, store: Store) -> Impact:
-    """Return the dependents of the definitions that a change touches or removes."""
+    """Return the dependents of the definitions that a change touches or removes, and what it reaches."""
+    relations, targets = _targets_of(change, store)
+    impact = impact_of_definitions(relations, targets, _changed_rows(change, store, Kind.CODE))
+    return impact._replace(reach=reach_of(relations, change, targets))
+
+
+def reach_of_change(change: Change, store: Store) -> Reach:
+    """Return what a change reaches, alone."""
+    relations, targets = _targets_of(change, store)
+    return reach_of(relations, change, targets)
+
+
+def _targets_of(change: Change, store: Store) -> tuple[Relations, list[CodeDefinition]]:
     gone = [_removed(file, name) for file in change.files for name in file.removed]
     relations = Relations(store, gone)
     named = [relations.named(file.path, name) for file in change.files for name in file.names]
     targets = sorted([*(one for one in named if one is not None), *gone], key=lambda one: is_secondary(one.path))
-    return impact_of_definitions(relations, list(dict.fromkeys(targets)), _changed_rows(change, store, Kind.CODE))
+    return relations, list(dict.fromkeys(targets))
 
 
 def _removed(file: ChangedFile, name: str) -> CodeDefinition:
@@ -78,15 +91,23 @@ def _removed(file: ChangedFile, name: str) -> CodeDefinition:
     return CodeDefinition(file.path, owner, last, 0, -1, language_of(file.path) or "")
 
 
-def with_change(result: SearchResult, change: Change, store: Store, kind: Kind, impact: Impact) -> SearchResult:
-    """Return the hits of a search and those that the change concerns, best first."""
+def with_change(
+    result: SearchResult, change: Change, store: Store, kind: Kind, impact: Impact, *, is_asked: bool
+) -> SearchResult:
+    """Return the hits of a search and those that the change concerns, best first.
+
+    Where only the change is the question (not `is_asked`), what merely shares its words is left out.
+    """
     if kind is Kind.CODE:
+        if not is_asked:
+            kept = [hit for hit in result.hits if _file_of(change, hit)] if impact.related else []
+            return with_impact(result._replace(hits=tuple(kept)), impact, store)
         beside, other = weights.CHANGED_FILE_FACTOR, weights.OTHER_FILE_FACTOR
         rest = tuple(faded(hit, beside if _file_of(change, hit) else other) for hit in result.hits)
         return with_impact(result._replace(hits=rest), impact, store)
     if kind is Kind.COMMIT:
-        return result._replace(hits=merged(result.hits, _commit_hits(result.hits, change, store)))
-    if kind not in LINE_KINDS:
+        return result._replace(hits=merged(result.hits if is_asked else (), _commit_hits(result.hits, change, store)))
+    if kind is not Kind.DOC:
         return result
     named = result._replace(hits=_naming(result.hits, change, store))
     return with_impact(named, Impact(_changed_rows(change, store, kind)), store)

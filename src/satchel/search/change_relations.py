@@ -22,6 +22,7 @@ from satchel.store.records import StoredChunk
 from satchel.types import Hit, Role, ScoredSpan, Signal
 
 if TYPE_CHECKING:
+    from satchel.search.change_reach import Reach
     from satchel.search.query import Query
     from satchel.search.relations import Callers, CallSite, Heads, Relations, TextualCalls
     from satchel.search.resolve.code import CodeDefinition
@@ -80,7 +81,8 @@ class Related(NamedTuple):
 class Impact(NamedTuple):
     """The dependents of some definitions: chunks by row, and the call sites of each definition.
 
-    Where a question asks for them instead, `heads` are the heirs or callees of each, as `told` names them.
+    Where a question asks for them instead, `heads` are the heirs or callees of each, as `told` names them. `elsewhere`
+    are lines with its name in files of other languages, by path, and `reach` is what a change reaches.
     """
 
     related: Mapping[int, Related]
@@ -92,6 +94,8 @@ class Impact(NamedTuple):
     told: str = ""
     by_text: tuple[tuple[str, str, Mapping[str, list[int]]], ...] = ()
     """Names of which no definition is known, with their language and the lines that contain them and a parenthesis."""
+    elsewhere: Mapping[CodeDefinition, Mapping[str, list[int]]] = {}
+    reach: Reach | None = None
 
     @property
     def is_sure(self) -> bool:
@@ -104,7 +108,10 @@ class Impact(NamedTuple):
 
         `prefix` is before every path. Where a question asks for them, the heirs or callees of each definition.
         """
-        return [_listed_heads(target, heads, self.told, prefix) for target, heads in self.heads.items()] + [
+        return [
+            {**_listed_heads(target, heads, self.told, prefix), "elsewhere": self._elsewhere(target, prefix)}
+            for target, heads in self.heads.items()
+        ] + [
             {
                 "name": target.qualified,
                 "path": f"{prefix}{target.path}",
@@ -118,6 +125,7 @@ class Impact(NamedTuple):
                 ],
                 "named": bool(textual and textual.is_named),
                 "by_text": target.language if "named" in RULES.get(target.language, ()) else "",
+                "elsewhere": self._elsewhere(target, prefix),
             }
             for target, callers in self.callers
             for textual in [self.unresolved.get(target)]
@@ -129,6 +137,9 @@ class Impact(NamedTuple):
             }
             for name, language, lines in self.by_text
         ]  # fmt: skip
+
+    def _elsewhere(self, target: CodeDefinition, prefix: str) -> list[dict[str, Any]]:
+        return [{"path": f"{prefix}{path}", "lines": own} for path, own in self.elsewhere.get(target, {}).items()]
 
 
 def _listed_heads(target: CodeDefinition, found: Heads, told: str, prefix: str) -> dict[str, Any]:
@@ -180,7 +191,8 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
     ):  # fmt: skip
         if wording.search(query.text):
             heads = {target: found(target) for target in targets}
-            return Impact(dependents.rows, is_question=True, heads=heads, told=told)
+            elsewhere = {target: relations.elsewhere(target) for target in targets if wording is HEIRS}
+            return Impact(dependents.rows, is_question=True, heads=heads, told=told, elsewhere=elsewhere)
     between = 0 if CALLS.search(query.text) else MOST_BETWEEN  # who asks for calls asks for no tests beyond them
     callers = [(target, dependents.depend_on(target, MOST_FILES, between)) for target in targets]
     uses = {target: dependents.uses(target) for target in targets}
@@ -188,7 +200,8 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
     unresolved = {
         target: relations.unresolved(target, (*found.sites, *used), has_uses=True) for target, found in callers
     }
-    return Impact(dependents.rows, tuple(callers), uses, is_question=True, unresolved=unresolved)
+    elsewhere = {target: relations.elsewhere(target) for target in targets}
+    return Impact(dependents.rows, tuple(callers), uses, is_question=True, unresolved=unresolved, elsewhere=elsewhere)
 
 
 def _by_text(text: str, relations: Relations) -> Iterator[tuple[str, str, Mapping[str, list[int]]]]:
@@ -218,7 +231,12 @@ def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:
     rated: list[tuple[int, int, list[CodeDefinition]]] = []
     for name, start in names_asked_for(text):
         named = definitions_named(relations.code, name)
-        owned = [one for one in named if one.owner and re.search(rf"\b{re.escape(last_of(one.owner))}\b", text)]
+        # Names of Ruby may end with a mark that looks like the end of the sentence.
+        marked = (f"{name}{mark}" for mark in "?!" if f"{name}{mark}" in text and not named)
+        named = named or [one for form in marked for one in definitions_named(relations.code, form)]
+        # A constructor has its class for an owner, which the name itself would name.
+        members = [one for one in named if one.owner and last_of(one.owner) != one.name]
+        owned = [one for one in members if re.search(rf"\b{re.escape(last_of(one.owner))}\b", text)]
         subject = clear(owned or named, IMPACT_DEFINITIONS)
         if subject:
             rated.append((-len(name.split(".")) if not owned else -2, start, subject))
@@ -238,7 +256,8 @@ def impact_of_definitions(
             dependents.callees(target, weights.NEAR_CALLEE)
     told = [(target, found) for target, found in callers if not is_secondary(target.path)][:IMPACT_IN_TEXT]
     unresolved = {target: relations.unresolved(target, found.sites, FURTHER_FILES) for target, found in told}
-    return Impact(_capped(dependents.rows, relations), tuple(callers), unresolved=unresolved)
+    elsewhere = {target: relations.elsewhere(target) for target, _ in told}
+    return Impact(_capped(dependents.rows, relations), tuple(callers), unresolved=unresolved, elsewhere=elsewhere)
 
 
 def _capped(rows: Mapping[int, Related], relations: Relations) -> dict[int, Related]:

@@ -16,8 +16,9 @@ from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entity, S
 from satchel.search.resolve.interfaces import implemented, implementers
 from satchel.search.resolve.modules import folder_of, words_of
 from satchel.search.resolve.names import Names
-from satchel.search.resolve.syntax import above, binding_of, calls_base, owner_of, statement_of
+from satchel.search.resolve.syntax import CLASSES, above, binding_of, calls_base, owner_of, statement_of
 from satchel.sources.code.languages import FAMILIES, RULES
+from satchel.sources.docs import PROSE
 from satchel.sources.roles import is_inline_test, is_secondary
 from satchel.store.protocol import Store
 from satchel.store.records import Document
@@ -31,6 +32,12 @@ CALL_INHERITED = 0.8
 
 CALL_GUESSED = 0.5
 """Certainty of a call whose class is unknown, in a file that names the only class with such a method."""
+
+_PROSE = PROSE | {"diff", "po", "tex", "text"}
+"""Languages of documents that only speak of code."""
+
+_MACHINE = frozenset({"java", "kotlin", "scala", "groovy", "clojure"})
+"""Languages of one virtual machine, which call each other by the same names."""
 
 _WORDS = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
 _FILE = re.compile(r"(?:^|/)[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]{1,5}$|/")
@@ -221,6 +228,11 @@ class Relations:
             rows[row].add(name)
         return {row: rows[row] for row in self._of_group(rows, target)}
 
+    def calling_rows(self, name: str, target: CodeDefinition) -> list[int]:
+        """Return the chunks that call anything of this name and are code which may mean the target."""
+        rows = {row for row, _, _ in self.code.store.edges_to([name], [EdgeType.CALLS])}
+        return self._of_group(rows, target)
+
     def _of_group(self, rows: Iterable[int], target: CodeDefinition) -> list[int]:
         """Return those of these chunks that are code which may name the target, in order."""
         listed, family = sorted(rows), FAMILIES[target.language]
@@ -314,12 +326,48 @@ class Relations:
                     lines[file.path].append(place[1])
         return TextualCalls(lines, unread, is_named or target.language == "ruby")
 
+    def elsewhere(self, target: CodeDefinition, sites: Iterable[CallSite] = ()) -> dict[str, list[int]]:
+        """Return the lines of files in other languages that contain the name of a definition, by path.
+
+        These are code, templates, queries and configuration that nothing resolves; prose is not among them, and neither
+        is a language that defines the name itself. A name of one everyday word counts only before a parenthesis.
+        """
+        name = target.name
+        if name in BUILDERS and (owner := self.owner(target)) is not None:
+            name = owner.name
+        is_plain = not _is_telling(name) and not name.isupper() and "_" not in name
+        form = re.compile(rf"(?<![\w$-]){re.escape(name)}" + (r"\s?[(]" if is_plain else r"(?![\w-])"))
+        told, family = {(site.path, site.line) for site in sites}, FAMILIES.get(target.language)
+        homes = {FAMILIES.get(one.language) for one in self.code.defined(name)} | {family}
+        homes -= _MACHINE - {family} if family in _MACHINE else set()
+        found: dict[str, list[int]] = {}
+        rows = [*self.code.mentioning(name), *self.code.mentioning(name, Kind.DOC)]
+        self.code.load(rows)
+        numbers: dict[int, Document] = {
+            self.code.part(row).document: document
+            for row in rows
+            if (document := self.code.document_of(row)).language not in _PROSE
+            and (document.kind is not Kind.CODE or FAMILIES.get(document.language) not in homes)
+        }
+        texts = self.code.store.texts(list(numbers)[:MOST_FILES])
+        for number, text in texts.items():
+            path = numbers[number].key
+            lines = [
+                place
+                for place, line in enumerate(text.split("\n"), 1)
+                if name in line and (path, place) not in told and form.search(line)
+            ]
+            if lines:
+                found[path] = lines
+        order = sorted(found, key=lambda path: (is_secondary(path), far(target.path, path), path))
+        return {path: found[path] for path in order}
+
     def _is_another(self, file: SourceFile, offset: int, target: CodeDefinition) -> bool:
         """Return whether a name in a text is no call, or one of another definition here."""
         node = file.node_at(offset)
         if node is None or any(outer.type == "ERROR" for outer in above(node)):
             return False
-        if re.search("comment|string", node.type) or binding_of(node) is not None:
+        if re.search("comment|string", node.type) or binding_of(node) is not None or _is_declared(node):
             return True
         meant = [one for one in self.names.meaning(file, node) if isinstance(one, CodeDefinition)]
         return bool(meant) and not self._means(meant, target)
@@ -334,7 +382,8 @@ class Relations:
         called = {node.start_byte for node in file.calls(part.start, part.end)}
         for node in file.occurrences(target.name):
             is_inside = first <= node.start_byte < last and node.start_byte not in called
-            if is_inside and binding_of(node) is None and self._means(self.names.meaning(file, node), target):
+            is_other = binding_of(node) is not None or _is_declared(node)
+            if is_inside and not is_other and self._means(self.names.meaning(file, node), target):
                 line = node.start_point[0] + 1
                 how = IMPORT if any(one.start <= line <= one.end for one in file.imports) else USE
                 yield self._site(row, node, RESOLVED, how=how)
@@ -432,7 +481,9 @@ class Relations:
         """Return the classes that inherit from a class, directly or not; of a method the methods that override it."""
         owner = self.owner(one)
         part = self.code.part(one.row) if one.row >= 0 else None
+        declared = self.code.declaration(one)
         is_class = part is not None and part.role == Role.CLASS and part.name == one.qualified
+        is_class = is_class or (declared is not None and declared.type in CLASSES)
         if owner is None or owner.key == one.key or is_class:  # `class Base` in `module Shop` has an owner
             return self._heirs(one)
         overriding = (self._method(heir, one.name) for heir in self._heirs(owner))
@@ -444,9 +495,9 @@ class Relations:
         rows = {row for row, _, _ in self.code.store.edges_to(sorted(names), [EdgeType.INHERITS])}
         heads = tuple(self._head(heir, rows) for heir in heirs)
         unresolved: dict[str, list[int]] = defaultdict(list)
-        for row in self._of_group(rows - {one.row for one in heads}, target):
-            heir = self._class_of(row)
-            if heir is None or (heir not in heirs and not any(base.name in names for base in self.bases(heir))):
+        for row in self._of_group(rows, target):
+            every = self._classes_of(row, names)
+            if not any(heir in heirs or any(base.name in names for base in self.bases(heir)) for heir in every):
                 unresolved[self.code.document_of(row).key].append(self.code.part(row).start)
         return Heads(heads, unresolved, len(heads) >= MOST_HEIRS)
 
@@ -467,15 +518,28 @@ class Relations:
             names = {current.name} | self._aliases(current)
             rows = [row for row, _, _ in self.code.store.edges_to(sorted(names), [EdgeType.INHERITS])]
             self.code.load(rows)
-            for heir in map(self._class_of, rows):
-                is_new = heir is not None and heir.key not in heirs and heir.key != owner.key
-                if heir is not None and is_new and self._means(self.bases(heir), current):
+            classes = [heir for row in self._of_group(set(rows), current) for heir in self._classes_of(row, names)]
+            for heir in classes:
+                is_new = heir.key not in heirs and heir.key != owner.key
+                if is_new and self._means(self.bases(heir), current):
                     heirs[heir.key] = heir
                     pending.append(heir)
         heirs |= {one.key: one for one in implementers(self.names, owner)}
         return sorted(
             heirs.values(), key=lambda heir: (self.code.document_of(heir.row).secondary, heir.path, heir.line)
         )
+
+    def _classes_of(self, row: int, names: Iterable[str]) -> list[CodeDefinition]:
+        """Return the classes of a chunk that may name one of these bases: its own, and those that it has inside."""
+        own, part = self._class_of(row), self.code.part(row)
+        found = dict.fromkeys([own] if own is not None else [])
+        file = self.code.file(self.code.document_of(row).key)
+        if file is not None and file.language not in _BLOCKS:
+            first, last = file.range(part.start, part.end)
+            nodes = (node for name in names for node in file.occurrences(name) if first <= node.start_byte < last)
+            around = (one for node in nodes if binding_of(node) is None for one in self.names.enclosing(file, node))
+            found |= dict.fromkeys(one for one in around if isinstance(one, CodeDefinition))
+        return [*found]
 
     def _class_of(self, row: int) -> CodeDefinition | None:
         """Return the class that a chunk defines; for an `impl` block or an extension the type itself."""
@@ -506,6 +570,12 @@ class Relations:
                 seen.add(base.key)
                 yield base
                 pending += self.bases(base)
+
+
+def _is_declared(node: Node) -> bool:
+    """Return whether a name is that of a function which is only declared, as in a header of C."""
+    outer = next((one for one in above(node) if one.type not in {"qualified_identifier", "template_type"}), None)
+    return outer is not None and outer.type == "function_declarator"
 
 
 def _is_telling(name: str) -> bool:

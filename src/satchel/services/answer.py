@@ -37,7 +37,7 @@ from satchel.services.receipts import ReceiptService, handles_of, with_account
 from satchel.settings import Settings
 from satchel.system.git import find_repository
 from satchel.tokens import counter
-from satchel.types import CONTEXT_TYPES, LINE_KINDS, Context, Failure, Hit, Kind
+from satchel.types import CONTEXT_TYPES, LINE_KINDS, Context, Failure, Hit, Kind, Usage
 from satchel.vocabulary import Moment, checked_text, workspace_names
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ class AnswerService:
         """
         change = options.get("change")
         if change is not None and isinstance(question, str) and not question.strip():
-            question = _question_of(change)
+            question = change.question
         check_question(question, has_pins=bool(options.get("include")))
         settings = self._root.settings
         request = make_request(sanitize.text(question, settings.redact_allow), settings, options)
@@ -286,16 +286,30 @@ class AnswerService:
         if request.workspaces:
             raise UsageError(ONE_TREE)
         change = self.change(revision, staged=staged)
-        if not change.files and not is_asked:
+        if change.is_empty and not is_asked:
             since = f"since {revision}" if change.base else "yet"
             unseen = f" ({len(change.untracked)} untracked files aside)" if change.untracked else ""
             raise NothingChangedError(
                 f"nothing changed in the {change.target} {since}{unseen}: name another revision, or ask a question"
             )
-        query = request.query if is_asked else _question_of(change)
+        query = request.query if is_asked else change.question
         shares = {kind: int(request.max_tokens * share) for kind, share in weights.REVIEWED.items()}
         reserves = {**shares, **request.reserves}
         return replace(request, query=query, change=change, reserves=reserves), change_notes(change)
+
+    def tests_of_change(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
+        """Return the tests that cover the change of a request, one per line, the surest and nearest first."""
+        from satchel.answer.render.change import tests_alone
+        from satchel.search.change_impact import reach_of_change
+
+        change, tokens = request.change, counter(request.tokenizer)
+        assert change is not None
+        reach = self._root.read(partial(reach_of_change, change))
+        text = tests_alone(reach.tests, tokens, request.max_tokens)
+        usage = Usage(request.max_tokens, tokens.count(text), tokens.name, tokens.exact, "")
+        failures = sanitize.failures(notes, self._root.settings.redact_allow)
+        meta = {"change": reach.data()}
+        return Context(request.query, text, request.format, (), usage, failures=failures, meta=meta)
 
     def change(self, revision: str = "HEAD", *, staged: bool = False) -> Change:
         """Return what differs between a revision and the work tree, or with `staged` the staging area; for `assemble`.
@@ -352,25 +366,15 @@ def settings_mark(settings: Settings) -> dict[str, str]:
     return marks
 
 
-def _question_of(change: Change) -> str:
-    """Return the question of a change that comes without one: its definitions by name, else its files."""
-    names = [f"`{name}`" for name in change.names]
-    return " ".join(names or [file.path for file in change.files]) or f"no change in the {change.target}"
-
-
 def change_notes(change: Change) -> list[Failure]:
     """Return notes on the files that an answer about a change does not cover."""
     notes = []
-    if change.untracked:
+    if change.untracked and not any(file.status == "untracked" for file in change.files):
         hint = "`git add` makes them part of it"
         notes.append(Failure("change", f"{_listed(change.untracked, 'untracked file')} not part of the change", hint))
     if change.unread:
         notes.append(
-            Failure(
-                "change",
-                f"{_listed(change.unread, 'changed file')} not in the index",
-                "`satchel status` says what is left out",
-            )
+            Failure("change", f"{_listed(change.unread, 'changed file')} not examined", "the change has too many")
         )
     return notes
 

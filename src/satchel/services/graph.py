@@ -33,7 +33,7 @@ from satchel.search.chunks import REVISION, identity_of
 from satchel.search.dense import Meaning, scores
 from satchel.search.query import Query, analyse
 from satchel.search.relations import clear, definitions_named, files_named
-from satchel.search.resolve.code import Code
+from satchel.search.resolve.code import Code, CodeDefinition
 from satchel.search.searcher import SearchResult, search_kind
 from satchel.services.open_root import OpenRoot, attempts, bench_of
 from satchel.services.receipts import ReceiptService
@@ -52,6 +52,9 @@ FACTOR_POWER, MEANT_FACTOR_POWER = 2.0, 2.5
 """The factor of a source is its score in parts of the best one, to this power: the best one is right so much more often
 than the fifth. Scores by words and meaning lie closer together than those by words. On the multi-hop passages 1 and 3
 measure one point less by words, and 2 one point less with vectors."""
+
+NAMESAKE = 0.6
+"""Factor of further definitions of the same name: what the first one is related to comes before them."""
 
 
 def named_node(store: Store, query: str) -> int | None:
@@ -77,13 +80,19 @@ def _row_in(store: Store, document: Document, identity: str) -> int | None:
     return next((row for row, chunk in chunks.items() if identity_of(document, chunk) == identity), None)
 
 
-def code_named(store: Store, query: str) -> list[int]:
-    """Return the chunks of the definitions or files that a name means (`Client.send`); all if it is not clear."""
+def code_named(store: Store, query: str) -> dict[int, list[CodeDefinition]]:
+    """Return the chunks of the definitions or files that a name means (`Client.send`); all if it is not clear.
+
+    Each comes with the definitions that the name means.
+    """
     named = definitions_named(Code(store), query)
-    rows = list(dict.fromkeys(one.row for one in clear(named, len(named))))
+    rows: dict[int, list[CodeDefinition]] = {}
+    for one in clear(named, len(named)):
+        rows.setdefault(one.row, []).append(one)
     if rows or "." not in query:
         return rows
-    return [one.first_chunk for one in sorted(files_named(store, query), key=lambda one: (one.secondary, one.key))]
+    files = sorted(files_named(store, query), key=lambda one: (one.secondary, one.key))
+    return {one.first_chunk: [] for one in files}
 
 
 def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[StartNode]:
@@ -339,7 +348,11 @@ def _sources(
     if Kind.CODE in kinds and not any(mark.isspace() for mark in query):
         defined = code_named(bench.store, query)
         if defined:
-            return [StartNode(one, 1.0, walked=place < MOST_SOURCES) for place, one in enumerate(defined)], True, 1.0
+            starts = [
+                StartNode(one, NAMESAKE if place else 1.0, walked=place < MOST_SOURCES, names=tuple(names))
+                for place, (one, names) in enumerate(defined.items())
+            ]
+            return starts, True, 1.0
     results = [
         search_kind(bench.store, kind, analysed, likeness=scores(bench.store, kind, meaning), now=now) for kind in kinds
     ]
@@ -471,7 +484,7 @@ def _drawing(request: GraphRequest, to: str, bench: Workbench) -> GraphDrawing:
     if not to:
         return neighbourhood(request, explore(names[0], request, bench).rated, bench)
     named = [named_node(bench.store, name) for name in names]
-    ends = [code_named(bench.store, name) if row is None else [row] for name, row in zip(names, named, strict=True)]
+    ends = [[*code_named(bench.store, name)] if row is None else [row] for name, row in zip(names, named, strict=True)]
     missing = [clean_field(name) for name, rows in zip(names, ends, strict=True) if not rows]
     if missing:
         return GraphDrawing((), (), tuple(f"no file or definition is named {name}" for name in missing))

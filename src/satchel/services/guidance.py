@@ -80,7 +80,7 @@ class GuidanceService:
             situation = {name: value for name, value in situation.items() if name != "context"}
         if context is not None and not isinstance(context, str):
             raise UsageError(f"context of the situation is {context!r:.60}: give the folder of a context.yaml")
-        moment = make_situation(situation, self._allow)
+        moment = make_situation(situation, self._allow, self._root.places.root)
         options.setdefault("limit", ITEMS)
         request = make_request(moment.purpose, self._root.settings, options)
         account = self._receipts.account(request.session, request.ledger, pins=request.pins)

@@ -108,7 +108,14 @@ class TeamStore:
         indexed = frozenset(entry.path for entry in walk(root, options.walk, should_stop=should_stop).entries)
         reading = ChangeOptions(root, "" if prefix == "." else f"{prefix}/", indexed, options.reading.limit)
         change = read_change(repository, reading, "HEAD", staged=False)
-        others = sorted({*(file.path for file in change.files), *change.untracked, *change.unread})
+        others = sorted(
+            {
+                *(file.path for file in change.files),
+                *change.untracked,
+                *change.unread,
+                *(path for path, _ in change.others),
+            }
+        )
         if others:
             named = ", ".join(map(plain_name, others[:MOST_NAMED]))
             more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""

@@ -194,14 +194,15 @@ def _group(hit: Hit) -> str:
 def _is_of(hit: Hit, target: WhyTarget) -> bool:
     if target.chunk is not None:
         return hit.chunk.id == target.chunk.id
-    return _group(hit) == (target.path or target.id) or hit.chunk.id.startswith(f"{target.id}::")
+    is_own = hit.chunk.id == target.id or hit.chunk.id.startswith(f"{target.id}::")
+    return is_own or _group(hit) == (target.path or target.id)
 
 
 def _shown(target: WhyTarget, best: Hit | None, items: Sequence[ContextItem]) -> tuple[tuple[int, int], ...] | None:
     """Return the shown lines of a target, () for a record, None if it is not shown."""
     if not target.path:
         ids = {identity for item in items for identity in (item.id, *item.origins)}
-        return () if best is not None and best.chunk.id in ids else None
+        return () if target.id in ids or (best is not None and best.chunk.id in ids) else None
     for item in items:
         if item.location is not None and item.location.path == target.path and item.source == target.kind:
             return _spans_of(target, item)

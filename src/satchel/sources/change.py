@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha1, sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.codec import plain
 from satchel.errors import GitError, UsageError
@@ -17,7 +19,7 @@ from satchel.safety.sanitize import clean_field, clean_text, redact
 from satchel.sources.outline import outline_file, readable
 from satchel.sources.roles import is_secondary
 from satchel.system import files
-from satchel.system.git import Repository, head, run, stream
+from satchel.system.git import Repository, head, repository_at, run, stream
 from satchel.types import Part, Range, Role
 
 SUBMODULE = "160000"
@@ -129,10 +131,22 @@ def resolve(repository: Repository, revision: str) -> str:
 MOST_FILES = 200
 """Maximum files of a change that are read: a larger change has callers everywhere."""
 
+MOST_UNTRACKED = 50
+"""Maximum untracked files that are part of a change; with more of them all are only named."""
+
+MOST_LINES, LONGEST_LINE = 2_000, 400
+"""Changed lines of a change that are kept, and characters of each; the numbers of lines are always complete."""
+
+MOST_MOVED, ALIKE = 40, 0.5
+"""Deleted and added files that are compared for a rename, and the share of equal lines that makes it one."""
+
 MOST_TRACED, MOST_TRACED_COMMITS = 8, 25
 """Changed files whose lines are followed into the history, and commits to each that are looked at."""
 
 LINK = "120000"
+
+UNTRACKED = Entry("100644", "")
+"""The entry of a file that git does not know."""
 
 _GONE = frozenset({files.SkipReason.VANISHED, files.SkipReason.SYMLINK, files.SkipReason.SPECIAL_FILE})
 """Reasons for which an unreadable tracked file counts as deleted: it is missing or not a regular file."""
@@ -142,9 +156,20 @@ _DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
 Opcode = tuple[str, int, int, int, int]
 
 
+class Hunk(NamedTuple):
+    """Neighbouring changed lines: their first line (1-based) in both texts, and those that went and came."""
+
+    old: int
+    new: int
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """One file of a change. `status` is added, modified or deleted.
+    """One file of a change. `status` is added, untracked, modified, renamed (from `former`) or deleted.
+
+    `hunks` are the changed lines, cleaned and redacted, the first `MOST_LINES` of a change.
 
     `ranges` are the changed lines in the present file; for deleted lines, the line before the gap. `names` are the
     qualified names of the changed definitions, `removed` those of the deleted ones. `commits` are the ids of those that
@@ -159,14 +184,17 @@ class ChangedFile:
     insertions: int = 0
     deletions: int = 0
     commits: tuple[str, ...] = ()
+    former: str = ""
+    hunks: tuple[Hunk, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """The difference between a commit (`base`) and the work tree or the staging area (`target`).
 
-    `words` are changed lines, cleaned and redacted. `untracked` files are indexed and unknown to git: they are not part
-    of the change. `unread` are the paths of changed files that were not read.
+    `words` are changed lines, cleaned and redacted. `untracked` files are indexed and unknown to git: they are part of
+    a change of the work tree unless there are too many. `unread` are the paths of changed files that were not read.
+    `others` are changes without lines, each a path and what changed there: binary files, modes, links, submodules.
     """
 
     base: str
@@ -175,6 +203,18 @@ class Change:
     words: str = ""
     untracked: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def question(self) -> str:
+        """The question of a change that comes without one: its definitions by name, else its files."""
+        names = [f"`{name}`" for name in self.names]
+        return " ".join(names or [file.path for file in self.files]) or f"no change in the {self.target}"
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing differs that could be told."""
+        return not (self.files or self.others or self.unread)
 
     def file(self, path: str) -> ChangedFile | None:
         """Return the changed file with this path."""
@@ -219,11 +259,18 @@ def change_from(data: Mapping[str, Any]) -> Change:
                 "names": tuple(file["names"]),
                 "removed": tuple(file["removed"]),
                 "commits": tuple(file.get("commits", ())),
+                "hunks": tuple(
+                    Hunk(int(old), int(new), tuple(removed), tuple(added))
+                    for old, new, removed, added in file.get("hunks", ())
+                ),
             }
         )
         for file in data["files"]
     ]
-    lists = {"files": tuple(changed), "untracked": tuple(data["untracked"]), "unread": tuple(data["unread"])}
+    lists = {
+        "files": tuple(changed), "untracked": tuple(data["untracked"]), "unread": tuple(data["unread"]),
+        "others": tuple((str(path), str(what)) for path, what in data.get("others", ())),
+    }  # fmt: skip
     return Change(**{**data, **lists})
 
 
@@ -234,33 +281,59 @@ def read_change(repository: Repository, options: ChangeOptions, revision: str, *
     base, old = _base(repository, revision)
     new = staged_entries(repository)
     reader = _Reader(repository, options, staged=staged)
+    untracked = sorted(path for path in options.indexed if options.prefix + path not in new)
+    if not staged and len(untracked) <= MOST_UNTRACKED:
+        new |= {options.prefix + path: UNTRACKED for path in untracked}
     changed: list[ChangedFile] = []
     unread: list[str] = []
+    others: list[tuple[str, str]] = []
     words: list[str] = []
     paths = sorted(path.removeprefix(options.prefix) for path in {*old, *new} if path.startswith(options.prefix))
-    for path in paths:
-        full = options.prefix + path
-        if not reader.differs(path, old.get(full), new.get(full)):
-            continue
-        if len(changed) >= MOST_FILES or not reader.may_read(path, full in new):
+    sides = {path: (old.get(options.prefix + path), new.get(options.prefix + path)) for path in paths}
+    others += [(clean_field(path), what) for path in paths if (what := reader.without_lines(path, *sides[path]))]
+    differing = [path for path in paths if reader.differs(path, *sides[path])]
+    moved = reader.renamed({path: sides[path] for path in differing})
+    for path in (path for path in differing if path not in moved.values()):
+        before, now = sides[path]
+        former = moved.get(path, "")
+        if len(changed) >= MOST_FILES:
             unread.append(clean_field(path))
             continue
-        comparison = reader.compare(path, old.get(full), new.get(full))
+        if not reader.may_read(path, now is not None):
+            others.append((clean_field(path), f"{reader.status(path, before, now)}, {reader.why_unread(path)}"))
+            continue
+        comparison = reader.compare(path, sides[former][0] if former else before, now, former)
         if comparison is None:
-            unread.append(clean_field(path))
+            reason = reader.why_unread(path) if not staged else "binary or too large"
+            others.append((clean_field(path), f"{reader.status(path, before, now)}, {reason}"))
         elif comparison[0] is not None:
             changed.append(comparison[0])
             words += comparison[1]
-    untracked = sorted(path for path in options.indexed if options.prefix + path not in new)
+        elif former:  # the same text at another place
+            changed.append(ChangedFile(clean_field(path), "renamed", former=clean_field(former)))
     return Change(
         base=base,
         target="staging area" if staged else "work tree",
-        files=tuple(changed),
+        files=_with_fewer_lines(changed),
         # Maximum characters of changed lines that add words to the search: they only rank what is related anyway.
         words="\n".join(words)[:4_000],
         untracked=tuple(untracked),
         unread=tuple(unread),
+        others=tuple(others),
     )
+
+
+def _with_fewer_lines(changed: Iterable[ChangedFile]) -> tuple[ChangedFile, ...]:
+    """Return the files with the first `MOST_LINES` changed lines of all, those of production code first."""
+    room, kept = MOST_LINES, {}
+    for file in sorted(changed, key=lambda file: is_secondary(file.path)):
+        hunks: list[Hunk] = []
+        for hunk in file.hunks:
+            removed, added = hunk.removed[:room], hunk.added[: max(room - len(hunk.removed), 0)]
+            room -= len(removed) + len(added)
+            hunks += [hunk._replace(removed=removed, added=added)] if removed or added else []
+        kept[file.path] = replace(file, hunks=tuple(hunks))
+    return tuple(kept[path] for path in sorted(kept))
 
 
 def _base(repository: Repository, revision: str) -> tuple[str, dict[str, Entry]]:
@@ -294,9 +367,99 @@ class _Reader:
         """Return whether the two sides may have different bytes; always false for links and submodules."""
         if any(entry is not None and entry.mode in (LINK, SUBMODULE) for entry in (old, new)):
             return False
+        if new is UNTRACKED:
+            return True
         if new is None or old is None or self._staged:
             return (old.blob if old is not None else "") != (new.blob if new is not None else "")
         return self._blob_now(path, new) != old.blob
+
+    def without_lines(self, path: str, old: Entry | None, new: Entry | None) -> str:
+        """Return what changed besides lines: a mode, a link, a submodule; empty if nothing did."""
+        before, now = (old.mode if old is not None else ""), (new.mode if new is not None else "")
+        if SUBMODULE in (before, now):
+            commit = new.blob if new is not None else ""
+            if not self._staged and new is not None and (inner := repository_at(self._options.root / path)) is not None:
+                commit = head(inner) or commit
+            was = old.blob if old is not None else ""
+            return f"submodule {was[:7] or 'added'} to {commit[:7] or 'removed'}" if was != commit else ""
+        live = self._live_mode(path) if new is not None and not self._staged else now
+        if LINK in (before, now, live):
+            target = self._link(path, live) if not self._staged and new is not None else ""
+            is_equal = before == live and (
+                not target or (old is not None and old.blob == _blob_id(target.encode(), old.blob))
+            )
+            if is_equal and (old is None or new is None or old.blob == new.blob):
+                return ""
+            kinds = ("added" if old is None else "removed") if LINK not in (before, live) or not live else "changed"
+            return f"symbolic link {kinds}{f', to {clean_field(target)}' if target else ''}"
+        is_mode = old is not None and new is not None and live and before != live
+        return f"mode {before} to {live}" if is_mode else ""
+
+    def _live_mode(self, path: str) -> str:
+        """Return the mode of a file on disk as git writes it, empty where there is none."""
+        try:
+            mode = os.lstat(self._options.root / path).st_mode
+        except OSError:
+            return ""
+        if stat.S_ISLNK(mode):
+            return LINK
+        return ("100755" if mode & stat.S_IXUSR else "100644") if stat.S_ISREG(mode) else ""
+
+    def _link(self, path: str, live: str) -> str:
+        if live != LINK:
+            return ""
+        try:
+            return os.readlink(self._options.root / path)  # noqa: PTH115 - a Path has no slash at its end
+        except OSError:  # it is gone since
+            return ""
+
+    def status(self, path: str, old: Entry | None, new: Entry | None) -> str:
+        """Return what happened to a file that is not a renamed one."""
+        if new is UNTRACKED:
+            return "untracked"
+        return "added" if old is None else "deleted" if self._is_gone(path, new) else "modified"
+
+    def why_unread(self, path: str) -> str:
+        """Return why a changed file is not read."""
+        if sanitize.unfit_path(path) is not None:
+            return "not read, because it may contain secrets"
+        raw = self._read(path) if not self._staged else None
+        if raw is not None and files.decode(raw) is None:
+            return "binary"
+        return "not indexed"
+
+    def renamed(self, sides: Mapping[str, tuple[Entry | None, Entry | None]]) -> dict[str, str]:
+        """Return the new paths of renamed files with their former paths: equal bytes first, then most equal lines."""
+        gone = [path for path, (old, new) in sides.items() if old is not None and self._is_gone(path, new)]
+        come = [path for path, (old, new) in sides.items() if old is None and new is not None]
+        moved: dict[str, str] = {}
+        if not gone or not come or max(len(gone), len(come)) > MOST_MOVED:
+            return moved
+        pairs: list[tuple[float, str, str]] = []
+        texts = {path: self._lines_of(path, *sides[path]) for path in (*gone, *come)}
+        for path in come:
+            for former in gone:
+                (_, now), (was, _) = sides[path], sides[former]
+                is_same = was is not None and now is not None and self._blob_of(path, now) == was.blob
+                pairs.append((2.0 if is_same else _likeness(texts[former], texts[path]), path, former))
+        for likeness, path, former in sorted(pairs, key=lambda pair: (-pair[0], pair[1:])):
+            if likeness >= ALIKE and path not in moved and former not in moved.values():
+                moved[path] = former
+        return moved
+
+    def _is_gone(self, path: str, new: Entry | None) -> bool:
+        return new is None or (not self._staged and self._read(path) is None and path not in self._unreadable)
+
+    def _blob_of(self, path: str, new: Entry) -> str:
+        return new.blob if self._staged else self._blob_now(path, new)
+
+    def _lines_of(self, path: str, old: Entry | None, new: Entry | None) -> Counter[str]:
+        if not self.may_read(path, new is not None):
+            return Counter()
+        is_old = old is not None
+        text = self._text(path, blob(self._repository, old.blob, self._options.limit)) if old is not None else None
+        text = text if is_old else self._now(path, new)[0]
+        return Counter(line.strip() for line in (text or "").split("\n") if line.strip())
 
     def _blob_now(self, path: str, new: Entry) -> str:
         """Return the blob id of the file on disk; the staged one if the file was not modified since."""
@@ -307,8 +470,7 @@ class _Reader:
         raw = self._read(path)
         if raw is None:
             return ""
-        made = sha256 if len(new.blob) == 64 else sha1
-        return made(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
+        return _blob_id(raw, new.blob)
 
     def _read(self, path: str) -> bytes | None:
         if path not in self._live:
@@ -329,18 +491,21 @@ class _Reader:
         gone = not is_tracked or files.stamp(self._options.root, path) is None
         return gone and sanitize.unfit_path(path) is None
 
-    def compare(self, path: str, old: Entry | None, new: Entry | None) -> tuple[ChangedFile | None, list[str]] | None:
+    def compare(
+        self, path: str, old: Entry | None, new: Entry | None, former: str = ""
+    ) -> tuple[ChangedFile | None, list[str]] | None:
         """Return the changed file and its changed lines: (None, []) if none differs, None if a side is unreadable."""
-        before = "" if old is None else self._text(path, blob(self._repository, old.blob, self._options.limit))
+        source = former or path
+        before = "" if old is None else self._text(source, blob(self._repository, old.blob, self._options.limit))
         after, is_gone = self._now(path, new)
         if before is None or after is None:
             return None
-        status = "deleted" if is_gone else "added" if old is None else "modified"
-        changed, lines, former = _compared(clean_field(path), status, before, after)
-        if changed is not None and status == "modified" and self._traced < MOST_TRACED:
+        status = "deleted" if is_gone else "renamed" if former else self.status(path, old, new)
+        changed, lines, were_there = _compared(clean_field(path), status, before, after)
+        if changed is not None and status in ("modified", "renamed") and self._traced < MOST_TRACED:
             self._traced += 1
-            commits = writers(self._repository, self._options.prefix + path, former, self._options.limit)
-            changed = replace(changed, commits=tuple(commits))
+            commits = writers(self._repository, self._options.prefix + source, were_there, self._options.limit)
+            changed = replace(changed, commits=tuple(commits), former=clean_field(former))
         return changed, lines
 
     def _now(self, path: str, new: Entry | None) -> tuple[str | None, bool]:
@@ -357,6 +522,17 @@ class _Reader:
         if decoded is None:
             return None
         return redact(clean_text(readable(path, decoded[0]))[0], allow=self._options.allow)[0]
+
+
+def _blob_id(raw: bytes, like: str) -> str:
+    """Return the id of a blob, by the hash function of another id."""
+    made = sha256 if len(like) == 64 else sha1
+    return made(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
+
+
+def _likeness(before: Counter[str], after: Counter[str]) -> float:
+    """Return the share of equal lines in two texts, 0 to 1."""
+    return 2 * (before & after).total() / max(before.total() + after.total(), 1)
 
 
 def writers(repository: Repository, path: str, lines: Iterable[str], limit: int) -> Iterator[str]:
@@ -399,6 +575,10 @@ def _compared(path: str, status: str, before: str, after: str) -> tuple[ChangedF
         ranges=ranges if status != "deleted" else (),
         names=tuple(names),
         removed=tuple(name for name in names_before if name not in still),
+        hunks=tuple(
+            Hunk(first + 1, other + 1, _short(old[first:last]), _short(new[other:end]))
+            for _, first, last, other, end in steps
+        ),
         insertions=sum(end - start + 1 for start, end in come_lines),
         deletions=sum(end - start + 1 for start, end in gone_lines),
     )
@@ -407,6 +587,10 @@ def _compared(path: str, status: str, before: str, after: str) -> tuple[ChangedF
     beside = ((first - 1, last + 1) if first == last else (first, last) for _, first, last, *_ in steps)
     former = [line for first, last in beside for line in old[max(first, 0) : last]]
     return changed, [line.strip() for line in lines if line.strip()], former
+
+
+def _short(lines: Sequence[str]) -> tuple[str, ...]:
+    return tuple(line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in lines[:MOST_LINES])
 
 
 def _written(lines: Sequence[str], ranges: Iterable[Range]) -> list[Range]:

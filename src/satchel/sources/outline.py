@@ -15,6 +15,7 @@ from satchel.sources.code.languages import (
     language_of,
 )
 from satchel.sources.docs import chunks
+from satchel.sources.notes import CANVAS
 from satchel.system.files import SkipReason
 from satchel.types import Kind, Outline, Role
 
@@ -118,7 +119,11 @@ def unwanted(path: str, text: str) -> SkipReason | None:
 
 
 def readable(path: str, text: str) -> str:
-    """Return the text of a file as it is indexed and shown: of a notebook its cells, else the same text."""
+    """Return the text of a file as it is indexed and shown: of a notebook its cells, of a board its cards."""
+    if path.lower().endswith(CANVAS):
+        from satchel.sources.canvas import readable_board  # here, as below
+
+        return readable_board(text)
     if not is_notebook(path):
         return text
     from satchel.sources.notebook import readable_notebook  # here, because few files are notebooks

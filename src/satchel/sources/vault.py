@@ -16,6 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
+from satchel.sources.canvas import cards_of, readable_board
 from satchel.sources.docs import PATH_SEPARATOR, line_count
 from satchel.sources.front_matter import FrontMatter, yaml_front_matter
 from satchel.sources.notes import CANVAS
@@ -254,7 +255,7 @@ def read_note(path: str, text: str) -> tuple[Outline, Facts]:
     """Return the parts and the facts of a file. `text` is clean and has plain line feeds."""
     lines = text.split("\n")
     if path.lower().endswith(CANVAS):
-        return _read_canvas(path, lines)
+        return _read_canvas(path, readable_board(text).split("\n"))
     matter = yaml_front_matter(lines)
     contents = look_through(lines, matter.lines)
     title, sections = _title(path, lines, matter, contents.headings)
@@ -263,51 +264,20 @@ def read_note(path: str, text: str) -> tuple[Outline, Facts]:
 
 
 def _read_canvas(path: str, lines: Sequence[str]) -> tuple[Outline, Facts]:
-    """Return a part for each node that begins on a line of its own, with links to what its card shows or its arrow."""
+    """Return a part for each card, with links to what it shows and along its arrows."""
     facts = Facts(path.rpartition("/")[2].rpartition(".")[0])
     try:
-        cards, arrows = _board("\n".join(lines))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        cards = cards_of(lines)
+    except (ValueError, RecursionError) as error:
         facts.problem = f"canvas: {type(error).__name__}: {error}"
         return Outline("markdown", _parts(lines, ())), facts
-    rows = {identity: _row_of(lines, identity) for identity in cards}
-    named_rows = {row: _card_name(cards[identity]) for identity, row in rows.items() if row}
-    parts = _parts(lines, [FoundHeading(row, 1, name) for row, name in sorted(named_rows.items())])
-    facts.links += _card_links(cards, arrows, rows, [part.start for part in parts])
+    parts = _parts(lines, [FoundHeading(row, 1, name or NAMELESS) for row, name in cards.items()])
+    starts = [part.start for part in parts]
+    for row in cards:
+        part = bisect_right(starts, row + 1) - 1
+        targets = dict.fromkeys(link.target for link in wikilinks(lines[row]))
+        facts.links += [RawLink(part, EdgeType.REFERENCE, target, is_path=False, line=row + 1) for target in targets]
     return Outline("markdown", parts), facts
-
-
-def _card_links(
-    cards: Data, arrows: Sequence[tuple[str, str]], rows: Mapping[str, int], starts: Sequence[int]
-) -> Iterator[RawLink]:
-    links = [(one, target) for one, card in cards.items() for target in _card_targets(card)]
-    links += [(start, f"#{_card_name(cards[end])}") for start, end in arrows if {start, end} <= cards.keys()]
-    for identity, target in links:
-        line = rows[identity] + 1
-        yield RawLink(bisect_right(starts, line) - 1, EdgeType.REFERENCE, target, is_path=False, line=line)
-
-
-def _board(text: str) -> tuple[Json, list[tuple[str, str]]]:
-    board = json.loads(text)
-    arrows = [(str(arrow["fromNode"]), str(arrow["toNode"])) for arrow in board.get("edges", ())]
-    return {str(card["id"]): card for card in board["nodes"]}, arrows
-
-
-def _card_targets(card: Data) -> list[str]:
-    files = [card["file"]] if isinstance(card.get("file"), str) else []
-    return files + [link.target for link in wikilinks(str(card.get("text", "")))]
-
-
-def _card_name(card: Data) -> str:
-    """Return the first words of a card, or what it shows."""
-    written = next((str(card[name]) for name in ("text", "label", "file", "url") if card.get(name)), "")
-    return next((line.strip("# ")[:80] for line in written.splitlines() if line.strip("# ")), NAMELESS)
-
-
-def _row_of(lines: Sequence[str], identity: str) -> int:
-    """Return the row of a node (from 0), 0 if it does not begin its line."""
-    mark = re.compile(rf'\s*\{{\s*"id"\s*:\s*{re.escape(json.dumps(identity))}')
-    return next((row for row, line in enumerate(lines) if mark.match(line)), 0)
 
 
 def _title(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, Protocol, cast
 
@@ -160,10 +160,15 @@ def _within(target: Listed, home: str, counter: TokenCounter, room: float) -> li
     if room < 0:
         return []
     if target.get("unresolved"):  # without them the counts would look complete
-        lines.append(_unresolved_within(target, counter, room / 2))
+        lines.append(_fitting(partial(_unresolved, target), counter, room / 2))
         room -= _size(lines[-1], counter)
         if room < 0:
             return []
+    if target.get("elsewhere"):
+        lines.append(_fitting(partial(_elsewhere, target), counter, room / 2))
+        room -= _size(lines[-1], counter)
+        if room < 0:
+            return lines[:-1]
     for shown, file in enumerate(files):
         line = _file_line(file)
         rest = _more(files[shown:])
@@ -175,8 +180,8 @@ def _within(target: Listed, home: str, counter: TokenCounter, room: float) -> li
     return lines
 
 
-def _unresolved_within(target: Listed, counter: TokenCounter, room: float) -> str:
-    forms = [_unresolved(target, most) for most in (FILES_SHOWN, 3, 1, 0)]
+def _fitting(form: Callable[[int], str], counter: TokenCounter, room: float) -> str:
+    forms = [form(most) for most in (FILES_SHOWN, 3, 1, 0)]
     return next((form for form in forms if _size(form, counter) <= room), forms[-1])
 
 
@@ -209,14 +214,26 @@ def _counts(target: Listed, name: str) -> str:
     return counts + end
 
 
+def _elsewhere(target: Listed, most: int) -> str:
+    """`3 lines in other languages contain send, not resolved: web/a.vue: 3, 9; b.sql: 4`, with so many files."""
+    files = target["elsewhere"]
+    count, places = sum(len(file["lines"]) for file in files), _places(files, most)
+    name = quote(target["name"].rpartition(".")[2])
+    contain = "lines in other languages contain" if count > 1 else "line in another language contains"
+    return f"- {count} {contain} {name}, not resolved: {places}"
+
+
+def _places(files: Sequence[Listed], most: int) -> str:
+    shown = [f"{quote(file['path'])}: {_numbers(file['lines'])}" for file in files[:most]]
+    rest = [f"{'and ' if shown else ''}{counted(len(files) - most, 'file')}{' more' if shown else ''}"]
+    return "; ".join(shown + (rest if len(files) > most else []))
+
+
 def _unresolved(target: Listed, most: int) -> str:
     """`16 more lines contain send(, not resolved: src/a.py: 3, 9; src/b.py: 4`, with so many files."""
     files = target["unresolved"]
-    count = sum(len(file["lines"]) for file in files)
+    count, places = sum(len(file["lines"]) for file in files), _places(files, most)
     name = quote(target["name"].rpartition(".")[2] + ("" if "told" in target or target.get("named") else "("))
-    shown = [f"{quote(file['path'])}: {_numbers(file['lines'])}" for file in files[:most]]
-    rest = [f"{'and ' if shown else ''}{counted(len(files) - most, 'file')}{' more' if shown else ''}"]
-    places = "; ".join(shown + (rest if len(files) > most else []))
     if target.get("by_text"):
         return f"- {count} {'lines contain' if count > 1 else 'line contains'} {name}: {places}"
     if target.get("told") == "Callees":

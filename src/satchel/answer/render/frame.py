@@ -122,6 +122,7 @@ class RenderRequest(NamedTuple):
     shown answers it well; `call_sites` are lines that list the callers of the definition in question. With `used` (the
     tokens of the text itself, see `render_with_usage`) the footer says how much of `limit` was used and why it
     `stopped` there. The first `related` shown definitions with neighbours are listed. `workspaces` answer together.
+    `hunks` are the lines of the change in question, for one block with its nonce.
     With `is_numbered` lines of files have their numbers in Markdown and plain text; `places` are lines that name other
     places.
     """
@@ -158,6 +159,8 @@ class RenderRequest(NamedTuple):
     workspaces: tuple[str, ...] = ()
     is_numbered: bool = False
     places: tuple[str, ...] = ()
+    hunks: tuple[str, ...] = ()
+    hunks_nonce: str = ""
 
 
 class FooterNote(NamedTuple):

@@ -31,6 +31,8 @@ def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:  # noqa: 
     frame["notice"] = notice(request)
     if request.query and len(request.query) <= QUERY_SHOWN:
         frame["query"] = request.query
+    if request.hunks:
+        frame["change"] = request.hunks
     frame |= _noted(head_notes(request))
     return f'{{"context":{dumped(frame)[:-1]},"{"groups" if request.group_by_type else "items"}":['
 

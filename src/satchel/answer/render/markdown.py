@@ -42,7 +42,13 @@ _LEADING_HASH = re.compile(r"\A([0-9a-f]{7,40})(?= |\Z)")
 
 def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """Return title, notice and the list of the best files."""
-    return "\n".join([f"# {request.title}", *head_lines(request, items)]) + "\n\n"
+    first, *others = head_lines(request, items)
+    return "\n".join([f"# {request.title}", first, *_hunks(request), *others]) + "\n\n"
+
+
+def _hunks(request: RenderRequest) -> list[str]:
+    """Return the lines of the change in a fence. A mark of ours before each keeps them from ending it."""
+    return ["```diff " + request.hunks_nonce, *request.hunks, "```"] if request.hunks else []
 
 
 def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - the protocol of all formats

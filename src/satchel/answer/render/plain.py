@@ -35,7 +35,8 @@ NO_NONCE = "-"
 
 def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """Return title, notice and the list of the best files."""
-    return "\n".join([request.title, *head_lines(request, items)]) + "\n\n"
+    first, *others = head_lines(request, items)
+    return "\n".join([request.title, first, *request.hunks, *others]) + "\n\n"
 
 
 def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - the protocol of all formats

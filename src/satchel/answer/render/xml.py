@@ -30,7 +30,10 @@ _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """Return the root element, the notice and the list of the best."""
     title = _attribute("title", request.title if request.title != DEFAULT_TITLE else "")
-    rows = [f"<context{title}>", f"<notice>{_escaped(notice(request))}</notice>", *_elements(head_notes(request))]
+    rows = [f"<context{title}>", f"<notice>{_escaped(notice(request))}</notice>"]
+    if request.hunks:
+        rows += [f"<change{_attribute('nonce', request.hunks_nonce)}>", *map(_escaped, request.hunks), "</change>"]
+    rows += _elements(head_notes(request))
     if lines := overview_lines(request, items):
         rows += ["<best_first>", *map(_escaped, lines), "</best_first>"]
     return "\n".join(rows) + "\n"

@@ -56,11 +56,12 @@ def context_command(invocation: Invocation, arguments: Json, *, explained: bool,
 
     QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input. With --diff
     [REV] the answer shows what your changes since REV (HEAD by default) affect: callers, tests, commits.
+    With --tests it is only the tests that cover them: pytest $(satchel context --diff --tests).
     """
     revision = arguments.get("diff", "")
     if " " in revision.strip():  # revisions contain no blanks: this is the question, and the option has no value
         arguments |= {"diff": HEAD, "question": " ".join(filter(None, (revision, arguments.get("question"))))}
-    if not {"question", "diff", "staged", "include"} & arguments.keys():
+    if not {"question", "diff", "staged", "tests", "include"} & arguments.keys():
         raise click.UsageError("Missing argument 'QUESTION|-'.")
     answered = ask(invocation, CONTEXT_QUERY, arguments)
     code = show(invocation, answered, strict=strict)

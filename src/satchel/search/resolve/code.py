@@ -301,9 +301,9 @@ class Code:
         file = self.file(one.path) if ends else None
         return file is not None and re.search(ends or "", file.lines(max(one.line - 1, 1), one.line), re.M) is not None
 
-    def mentioning(self, word: str) -> list[int]:
-        """Return the chunks of code whose text contains a word, none for a word that is too long for the index."""
-        lexicon, terms = self.store.lexicon(Kind.CODE), terms_of(word)[:1]
+    def mentioning(self, word: str, kind: Kind = Kind.CODE) -> list[int]:
+        """Return the chunks of a kind whose text contains a word, none for a word that is too long for the index."""
+        lexicon, terms = self.store.lexicon(kind), terms_of(word)[:1]
         if not terms:
             return []
         (postings,) = lexicon.postings(terms)

@@ -53,7 +53,9 @@ _CURRIED = frozenset({"kotlin", "scala"})
 _DOCUMENTED = frozenset({"function_definition", "method_declaration", "property_declaration"})
 
 _INFERRED = frozenset({"var", "auto", "const auto", "let"})
-_NAMESPACES = syntax.CLASSES | {"namespace_definition", "namespace_declaration", "file_scoped_namespace_declaration"}
+_RUBY = frozenset({"class", "module"})
+_SPACES = frozenset({"namespace_definition", "namespace_declaration", "file_scoped_namespace_declaration"})
+_NAMESPACES = syntax.CLASSES | _SPACES
 
 Resolve = Callable[[SourceFile, "Node"], Entities]
 
@@ -148,6 +150,10 @@ class Names(Imports):
         exact = [one for one in last if one.owner == owner.qualified]
         if owner.language == "kotlin":  # an extension names the class alone
             exact += [one for one in last if one.owner == owner.name and one not in exact]
+        # Outside of the class its namespaces may be left out: `void logger::flush()` below `using namespace`.
+        exact = exact or [
+            one for one in last if owner.language == "cpp" and f".{owner.qualified}".endswith(f".{one.owner}")
+        ]
         return tuple(exact or ([] if owner.owner and owner.language != "ruby" else last))
 
     def _member_values(self, owners: Entities, name: str) -> Entities:
@@ -199,9 +205,15 @@ class Names(Imports):
         """Return the class around a place."""
         return next(self.classes_around(file, node), ())
 
-    def classes_around(self, file: SourceFile, node: Node) -> Iterator[Entities]:
-        """Yield the classes around a place, from the inside out."""
+    def classes_around(self, file: SourceFile, node: Node, *, with_heads: bool = True) -> Iterator[Entities]:
+        """Yield the classes around a place, from the inside out; not `with_heads` only those with it in their body.
+
+        The members of a class are not in scope where it names its bases.
+        """
         for outer in above(node):
+            body = None if with_heads else outer.child_by_field_name("body")
+            if body is not None and node.end_byte <= body.start_byte:
+                continue
             if outer.type == "impl_item":
                 yield self.typed(file, outer.child_by_field_name("type"))
             elif outer.type in syntax.CLASSES:
@@ -570,7 +582,7 @@ class Names(Imports):
 
     def _of_class_around(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return the member of a class around a place that a bare name means, in languages where it may."""
-        around = self.classes_around(file, node) if "member" in file.rules else ()
+        around = self.classes_around(file, node, with_heads=False) if "member" in file.rules else ()
         every = (self.of_members(owners, name) for owners in around)
         members = (tuple(one for one in each if isinstance(one, CodeDefinition)) for each in every)
         return next(filter(None, members), ())
@@ -588,7 +600,34 @@ class Names(Imports):
             own = [one for one in own if not self._is_member(one)]  # a method is never called by its name alone
         if file.language in {"cpp", "csharp"}:
             own = self._in_reach(file, node, own) or own
+            # A bare name is no method of another class: those around and their bases were looked at before.
+            own = [one for one in own if not (one.owner and self.code.is_function(one) and self._is_method(one))]
+        elif file.language == "ruby":
+            own = self._of_ruby(file, name, node, own)
         return tuple(_narrowed(own, lambda one: one.path == file.path))
+
+    def _of_ruby(self, file: SourceFile, name: str, node: Node, named: list[CodeDefinition]) -> list[CodeDefinition]:
+        """Return what a bare name of Ruby may mean: a constant of the modules around, a method that can be mixed in."""
+        if name[:1].isupper():
+            names = (file.text(outer.child_by_field_name("name")) for outer in above(node) if outer.type in _RUBY)
+            parts = ".".join(filter(None, reversed([*names]))).replace("::", ".").split(".")
+            reach = [".".join(parts[:end]) for end in range(len(parts), -1, -1)]
+            near = ([one for one in named if one.owner == owner] for owner in reach)
+            return next(filter(None, near), named)
+        # The methods of a class are for its own objects; those of a module are for whoever includes it.
+        mixed = [one for one in named if not one.owner or self._is_module(one)]
+        return mixed or (named if len({one.owner for one in named}) == 1 else [])
+
+    def _is_method(self, one: CodeDefinition) -> bool:
+        """Return whether the owner of a function is a class by its last name, the others may be missing."""
+        homes = map(self.code.declaration, self.code.defined(one.owner.rpartition(".")[2]))
+        return any(node is not None and node.type not in _SPACES for node in homes)
+
+    def _is_module(self, one: CodeDefinition) -> bool:
+        """Return whether the owner of a method of Ruby is a module."""
+        homes = [home for home in self.code.defined(one.owner.rpartition(".")[2]) if home.qualified == one.owner]
+        declared = (self.code.declaration(home) for home in homes)
+        return any(node is not None and node.type == "module" for node in declared)
 
     def _in_reach(self, file: SourceFile, node: Node, named: list[CodeDefinition]) -> list[CodeDefinition]:
         """Return those in the namespaces and classes around a place or imported there; failing them no members."""
