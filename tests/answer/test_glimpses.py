@@ -39,6 +39,18 @@ def test_of_many_that_match_alike_each_shows_its_declaration_and_the_lines_that_
     assert context.usage.used <= 2_000
 
 
+def test_a_rare_word_on_one_line_tells_more_than_a_common_word_on_many(tmp_path: Path) -> None:
+    common, rare = "    tide = level(shelf)\n" * 14, "    sound_the_alarm(shelf)\n"
+    names = ["wharf", "crane", "barge", "canal", "sluice", "towpath"]
+    files = {f"yard/{name}.py": f"def {name}(shelf):\n{common}{FILL[:160]}{rare}{FILL[160:]}" for name in names}
+    files |= {f"sea/ebb_{number}.py": f"def ebb_{number}(tide):\n    return tide\n" for number in range(40)}
+    repository = TinyRepository(tmp_path / "yard")
+    repository.commit("Build it", files)
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        text = engine.assemble("where is the alarm of the tide", purpose="find", types=["code"], max_tokens=2_000).text
+    assert text.count("sound_the_alarm(shelf)\n") == len(names)
+
+
 def test_every_line_of_a_glimpse_is_shown_or_in_a_gap_that_says_where_it_is(tmp_path: Path) -> None:
     names = ["wharf", "crane", "barge", "canal", "sluice", "towpath", "lantern", "quay"]
     text = ask(tmp_path, names, "where is the tide alarm sounded", 2_000).text.partition("## Places")[0]
