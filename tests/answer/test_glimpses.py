@@ -7,6 +7,7 @@ from pathlib import Path
 
 from satchel import Satchel
 from satchel.answer import weights
+from satchel.fitted import changed
 from satchel.testing import TinyRepository
 from satchel.types import Context
 
@@ -68,6 +69,18 @@ def test_room_that_is_left_completes_them_the_best_first(tmp_path: Path) -> None
     assert whole[0]
     assert whole == sorted(whole, reverse=True)
     assert context.usage.used <= weights.UNSURE_TOKENS
+
+
+def test_further_files_come_last_and_leave_the_first_ones_as_they_are(tmp_path: Path) -> None:
+    names = [f"wharf_{number:02}" for number in range(40)]
+    much = ask(tmp_path / "much", names, "where is the tide alarm sounded")
+    with changed(weights, "FIRST_SHARE", 1.0):
+        alone = ask(tmp_path / "alone", names, "where is the tide alarm sounded", int(weights.UNSURE_TOKENS * 0.75))
+    first = [(item.location.path, item.spans) for item in alone.items if item.location]
+    every = [(item.location.path, item.spans) for item in much.items if item.location]
+    assert every[: len(first)] == first
+    assert len(every) > len(first)
+    assert weights.UNSURE_TOKENS * 0.75 < much.usage.used <= weights.UNSURE_TOKENS
 
 
 def test_where_few_match_the_best_is_whole(tmp_path: Path) -> None:
