@@ -10,6 +10,7 @@ import pytest
 from satchel import Satchel
 from satchel.answer import weights
 from satchel.answer.source_lines import whole_statements
+from satchel.fitted import changed
 from satchel.testing import TinyRepository
 from satchel.types import Context
 
@@ -40,6 +41,18 @@ def test_of_many_that_match_alike_each_shows_its_declaration_and_the_lines_that_
         assert {1, 21, 22, 23, 24} <= lines
         assert len(lines) <= weights.GLIMPSE_LINES + 2 + weights.JOIN_LINES
     assert context.usage.used <= 2_000
+
+
+def test_a_rare_word_on_one_line_tells_more_than_a_common_word_on_many(tmp_path: Path) -> None:
+    common, rare = "    tide = level(shelf)\n" * 14, "    sound_the_alarm(shelf)\n"
+    names = ["wharf", "crane", "barge", "canal", "sluice", "towpath"]
+    files = {f"yard/{name}.py": f"def {name}(shelf):\n{common}{FILL[:160]}{rare}{FILL[160:]}" for name in names}
+    files |= {f"sea/ebb_{number}.py": f"def ebb_{number}(tide):\n    return tide\n" for number in range(40)}
+    repository = TinyRepository(tmp_path / "yard")
+    repository.commit("Build it", files)
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        text = engine.assemble("where is the alarm of the tide", purpose="find", types=["code"], max_tokens=2_000).text
+    assert text.count("sound_the_alarm(shelf)\n") == len(names)
 
 
 def test_every_line_of_a_glimpse_is_shown_or_in_a_gap_that_says_where_it_is(tmp_path: Path) -> None:
@@ -103,6 +116,18 @@ def test_room_that_is_left_completes_them_the_best_first(tmp_path: Path) -> None
     assert whole[0]
     assert whole == sorted(whole, reverse=True)
     assert context.usage.used <= weights.UNSURE_TOKENS
+
+
+def test_further_files_come_last_and_leave_the_first_ones_as_they_are(tmp_path: Path) -> None:
+    names = [f"wharf_{number:02}" for number in range(40)]
+    much = ask(tmp_path / "much", names, "where is the tide alarm sounded")
+    with changed(weights, "FIRST_SHARE", 1.0):
+        alone = ask(tmp_path / "alone", names, "where is the tide alarm sounded", int(weights.UNSURE_TOKENS * 0.75))
+    first = [(item.location.path, item.spans) for item in alone.items if item.location]
+    every = [(item.location.path, item.spans) for item in much.items if item.location]
+    assert every[: len(first)] == first
+    assert len(every) > len(first)
+    assert weights.UNSURE_TOKENS * 0.75 < much.usage.used <= weights.UNSURE_TOKENS
 
 
 def test_where_few_match_the_best_is_whole(tmp_path: Path) -> None:

@@ -34,7 +34,8 @@ _REASONS = {
         answer.NOTES_FACTOR answer.REASON_SHARE search.REASON_EXPONENT
     """,
     "about the lines and places of an answer that is not sure, which issues and questions measure": """
-        answer.GLIMPSE_LINES answer.HOP_PLACES answer.PLACES_SHARE answer.REST_DROP answer.UNSURE_TOKENS
+        answer.FIRST_SHARE answer.GLIMPSE_LINES answer.HOP_PLACES answer.PLACES_SHARE answer.REST_DROP
+        answer.UNSURE_TOKENS
     """,
     "about the names that code has for what is asked, which benchmarks/idioms.py measures": "search.IDIOM_WEIGHT",
     "about the files of a trace, whose frames come first anyway: without it issues lose .012 of their lines": """

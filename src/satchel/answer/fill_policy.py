@@ -100,16 +100,18 @@ class FillPolicy(NamedTuple):
     """How the budget is filled.
 
     Candidates worth less than the best one by more than `value_range` (log scale) are left out. `limit` (tokens) is
-    below the budget for a short answer, 0 for the budget itself. `not_found` are telling words of the question that no
-    file has, `past` those of them that a commit has, and `is_weak` says that nothing answers it well. With `is_cut` the
-    answer is short because it is weak; `unsure` says that many definitions match alike. `prose_range` is a narrower
-    range for prose. With `shares` every section gets its share of the budget by weight first. `is_strict` leaves out
-    candidates that are clearly weaker than one that did not fit. `call_sites` are lines that list the callers of the
-    definition in question, `hunks` those of the change in question, `left_out` notes on files that are not indexed.
+    below the budget for a short answer, 0 for the budget itself; the best files may use `first` of it, 0 for all of
+    it. `not_found` are telling words of the question that no file has, `past` those of them that a commit has, and
+    `is_weak` says that nothing answers it well. With `is_cut` the answer is short because it is weak; `unsure` says
+    that many definitions match alike. `prose_range` is a narrower range for prose. With `shares` every section gets
+    its share of the budget by weight first. `is_strict` leaves out candidates that are clearly weaker than one that
+    did not fit. `call_sites` are lines that list the callers of the definition in question, `hunks` those of the
+    change in question, `left_out` notes on files that are not indexed.
     """
 
     value_range: float = math.inf
     limit: int = 0
+    first: int = 0
     not_found: tuple[str, ...] = ()
     past: tuple[str, ...] = ()
     is_weak: bool = False
@@ -170,6 +172,7 @@ def fill_policy(
     if share < 1.0 and not is_broad:
         most = min(most, weights.WEAK_TOKENS)
     least = max(request.max_tokens * share, weights.LEAST_SHORT)
+    limit = 0 if request.fill else int(min(least, request.max_tokens, most))
     return FillPolicy(
         not_found=missing.words,
         past=missing.past,
@@ -177,7 +180,8 @@ def fill_policy(
         is_weak=is_weak,
         is_cut=share < 1.0 and not request.fill,
         most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections
-        limit=0 if request.fill else int(min(least, request.max_tokens, most)),
+        limit=limit,
+        first=int(most * weights.FIRST_SHARE) if unsure and share == 1.0 and most * weights.FIRST_SHARE < limit else 0,
         value_range=max(value_range(request), weights.VALUE_RANGE) if unsure else value_range(request),
         prose_range=weights.FIND_RANGE if request.places and not (request.fill or request.plan or is_broad) else None,
         unsure=unsure,
@@ -189,8 +193,10 @@ def fill_policy(
 
 def with_lessons(policy: FillPolicy, count: int, max_tokens: int) -> FillPolicy:
     """Return the policy with room for so many lessons beside what a weak answer shows, and for as many more items."""
-    limit = min(policy.limit + lesson_tokens(max_tokens), max_tokens) if count and policy.limit else policy.limit
-    return policy._replace(most_items=policy.most_items + count, limit=limit)
+    more = lesson_tokens(max_tokens) if count else 0
+    limit = min(policy.limit + more, max_tokens) if policy.limit else 0
+    first = min(policy.first + more, limit) if policy.first else 0
+    return policy._replace(most_items=policy.most_items + count, limit=limit, first=first)
 
 
 def value_range(request: AssembleRequest) -> float:

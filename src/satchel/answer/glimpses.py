@@ -7,16 +7,18 @@ the wrong one: then each shows its declaration and its best lines, and what room
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Narrowing, Step, lines_size, signature_range
 from satchel.answer.sections import Follow, Group, Section
 from satchel.answer.source_lines import Lines, joined, trimmed, whole_statements
-from satchel.answer.truncation import matches
+from satchel.answer.truncation import matched_terms
 from satchel.types import Detail, Kind, Range
 
 
@@ -27,24 +29,25 @@ def is_unsure(sections: Sequence[Section]) -> bool:
     return len({one.chunk.id for one in own if one.value > least}) > weights.RIVALS
 
 
-def with_glimpses(section: Section, terms: AbstractSet[str], *, unsure: bool) -> Section:
+def with_glimpses(section: Section, terms: AbstractSet[str], rarities: Mapping[str, float], *, unsure: bool) -> Section:
     """Return a section of code with the best lines of each definition in place of the definition.
 
-    Where the answer is not `unsure`, the definitions near the best one stay whole.
+    `terms` are those of the question, and `rarities` says how much each of them weighs in code. Where the answer is not
+    `unsure`, the definitions near the best one stay whole.
     """
     if section.kind is not Kind.CODE:
         return section
     least = math.inf if unsure else max((one.value for one in section.candidates), default=0.0) - weights.FIND_RANGE
     shown = section.highest_value - weights.VALUE_RANGE  # others would be made for nothing
     candidates = tuple(
-        _glimpse(one, section.lines[one.group], terms) if shown <= one.value < least else one
+        _glimpse(one, section.lines[one.group], terms, rarities) if shown <= one.value < least else one
         for one in section.candidates
     )
     follow = partial(_later, section.follow, least) if section.follow is not None else None
     return replace(section, candidates=candidates, follow=follow)
 
 
-def _glimpse(candidate: Candidate, lines: Lines, terms: AbstractSet[str]) -> Candidate:
+def _glimpse(candidate: Candidate, lines: Lines, terms: AbstractSet[str], rarities: Mapping[str, float]) -> Candidate:
     """Return a candidate with its declaration and its best lines; as it is if it has hardly more, or is pinned."""
     location, spans = candidate.chunk.location, candidate.hit.spans
     if location is None or candidate.pinned or not candidate.steps:
@@ -57,7 +60,7 @@ def _glimpse(candidate: Candidate, lines: Lines, terms: AbstractSet[str]) -> Can
     # A span may end with the line that matches: what is around it tells as much.
     beside, (start, end) = weights.GLIMPSE_LINES // 2, _own_lines(candidate, lines)
     (first, last), _ = trimmed(lines, max(first - beside, start), min(last + beside, end))
-    window = whole_statements(lines.lines, *_best_lines(lines, (first, last), terms), start, end)
+    window = whole_statements(lines.lines, *_best_lines(lines, (first, last), terms, rarities), start, end)
     signature = signature_range(candidate.chunk, lines)
     ranges = tuple(joined([*([signature] if signature is not None else []), window], weights.JOIN_LINES))
     made = replace(candidate, size=sum(lines_size(lines, *one) for one in ranges))
@@ -73,16 +76,25 @@ def _own_lines(candidate: Candidate, lines: Lines) -> Range:
     return location.start_line, min(location.end_line, len(lines.lines))
 
 
-def _best_lines(lines: Lines, span: Range, terms: AbstractSet[str]) -> Range:
-    """Return the lines of a span that together match best, at most `GLIMPSE_LINES`, what matches in their middle."""
+def _best_lines(lines: Lines, span: Range, terms: AbstractSet[str], rarities: Mapping[str, float]) -> Range:
+    """Return the lines of a span that together match best, at most `GLIMPSE_LINES`, what matches in their middle.
+
+    Several rare words tell more than a common word on every line.
+    """
     start, end = span
-    gains = matches(lines.lines[start - 1 : end], terms)
+    matched = matched_terms(lines.lines[start - 1 : end], terms)
     width = weights.GLIMPSE_LINES
-    sums = [sum(gains[index : index + width]) for index in range(max(len(gains) - width, 0) + 1)]
-    first = sums.index(max(sums))
-    last = next((index for index in range(first, len(sums)) if sums[index] < sums[first]), len(sums)) - 1
+    scores = [_coverage(matched[at : at + width], rarities) for at in range(max(len(matched) - width, 0) + 1)]
+    first = scores.index(max(scores))
+    last = next((at for at in range(first, len(scores)) if scores[at] < scores[first]), len(scores)) - 1
     first = start + (first + last) // 2
     return first, min(first + width - 1, end)
+
+
+def _coverage(matched: Sequence[AbstractSet[str]], rarities: Mapping[str, float]) -> float:
+    """Return how well lines with these terms match: the second line with a term adds a third of the first."""
+    counts = Counter(chain.from_iterable(matched))
+    return sum(rarities.get(term, 0.0) * count / (count + 1) for term, count in sorted(counts.items()))
 
 
 def _later(follow: Follow, least: float, candidate: Candidate, step: Step, group: Group) -> Sequence[Candidate]:

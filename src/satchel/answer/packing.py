@@ -123,6 +123,7 @@ class Packing:
         self._clearly_less = weights.CLEARLY_LESS if inputs.clearly_less is None else inputs.clearly_less
         self.groups: dict[Section, dict[str, Group]] = {section: {} for section in inputs.sections}
         self.shown: set[Candidate] = set()
+        self.late: set[str] = set()
         self.rejected: dict[Section, dict[Candidate, str]] = {section: {} for section in inputs.sections}
         bests = {section: section.highest_value for section in inputs.sections}
         ranges = {section: inputs.range_of(section) for section in inputs.sections}
@@ -194,6 +195,20 @@ class Packing:
                 del reasons[candidate]
                 self._waiting.append(self._entry(section, candidate))
         return self._pass(room, None)
+
+    def refill_elsewhere(self, room: int) -> int:
+        """Try again what was left out for lack of room in files of which nothing is shown; return the tokens used.
+
+        Their items come last.
+        """
+        begun = {key for groups in self.groups.values() for key in groups}
+        for section, reasons in self.rejected.items():
+            for candidate in [one for one, why in reasons.items() if why == BUDGET and one.group not in begun]:
+                del reasons[candidate]
+                self._waiting.append(self._entry(section, candidate))
+        used = self._pass(room, None)
+        self.late |= {key for groups in self.groups.values() for key in groups} - begun
+        return used
 
     def offer(self, section: Section, candidate: Candidate, room: int) -> bool:
         """Try a candidate that is not among the inputs, with all that wait for room. Return whether any is admitted."""

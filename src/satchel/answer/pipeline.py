@@ -109,7 +109,7 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
     glimpses = bool(request.places) and not request.plan and request.change is None
     unsure = glimpses and is_unsure(sections)
     if glimpses:
-        sections = [with_glimpses(section, searched.terms, unsure=unsure) for section in sections]
+        sections = [with_glimpses(section, searched.terms, searched.rarities, unsure=unsure) for section in sections]
     is_sure = any(impact.is_sure for _, impact in impacts)
     is_known = any(impact.is_question for _, impact in impacts)  # what the question names is found
     listing = [row for prefix, impact in impacts for row in impact.listing(prefix)]

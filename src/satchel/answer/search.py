@@ -20,6 +20,7 @@ from satchel.intent import Intent
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.search import weights as search_weights
+from satchel.search.bm25 import rarities
 from satchel.search.change_relations import Impact, impact_of_question, with_callers, with_impact
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import silent
@@ -223,6 +224,11 @@ class Searched:
     def terms(self) -> frozenset[str]:
         """The stemmed terms of the question."""
         return frozenset(term.term for term in self.findings.query.terms)
+
+    @cached_property
+    def rarities(self) -> Mapping[str, float]:
+        """What each term of the question weighs in code: its weight times its rarity there."""
+        return rarities(self.bench.store.lexicon(Kind.CODE), self.findings.query.terms)
 
     @cached_property
     def strength(self) -> float:

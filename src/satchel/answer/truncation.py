@@ -385,13 +385,18 @@ _telling = lru_cache(maxsize=4)(_Telling)
 
 def matches(units: Sequence[str], terms: AbstractSet[str]) -> list[int]:
     """Return how many different words of the question each unit contains; `terms` are stemmed terms."""
+    return [len(found) for found in matched_terms(units, terms)]
+
+
+def matched_terms(units: Sequence[str], terms: AbstractSet[str]) -> list[AbstractSet[str]]:
+    """Return the different words of the question that each unit contains; `terms` are stemmed terms."""
     if not terms:
-        return [0] * len(units)
+        return [_NONE] * len(units)
     telling = _telling(frozenset(terms))
     if len(telling) > KEPT_RUNS:
         telling.clear()
     own = [{*filter(None, map(telling.__getitem__, words.runs(unit)))} for unit in units]
-    return [len(_NONE.union(*found)) if found else 0 for found in own]
+    return [_NONE.union(*found) if found else _NONE for found in own]
 
 
 def best_run(gains: Sequence[int], costs: Sequence[float], room: float) -> tuple[int, int] | None:

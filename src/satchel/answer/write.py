@@ -173,7 +173,7 @@ def fit(filling: Filling) -> Fitted:
 
     def shows_item(budget: int) -> bool:
         limit = weights.LEAST_SHORT if policy.is_weak or policy.not_found else budget
-        limited = policy._replace(limit=min(limit, budget) if policy.limit else 0)
+        limited = policy._replace(limit=min(limit, budget) if policy.limit else 0, first=0)
         asked = replace(request, max_tokens=budget)
         return bool(_filled(filling._replace(request=asked, sent=(), policy=limited, relate=None)).items)
 
@@ -201,7 +201,7 @@ def _filled(filling: Filling) -> Fitted:
         frame = _referring(alone, filling.sent, len(within))
     packing = Packing(filling.inputs, 0)
     if filling.sections:
-        limit = filling.policy.limit or request.max_tokens
+        limit = filling.policy.first or filling.policy.limit or request.max_tokens
         is_small = request.max_tokens < weights.LEAST_NAMED
         noted = 0 if is_small else NOTE_TOKENS + int(request.max_tokens * weights.LIST_SHARE)
         noted += _room_of_places(filling, limit)
@@ -212,6 +212,8 @@ def _filled(filling: Filling) -> Fitted:
         fitted = page.within(packing, room - reserved, limit - reserved)
         if request.places and fitted.items and not (is_small or filling.policy.is_cut or filling.policy.unsure):
             fitted = page.with_best_whole(packing, fitted)
+        if fitted.items and filling.policy.first:
+            fitted = page.with_further_files(packing, fitted, filling.policy.limit - reserved)
         if filling.relate is not None and fitted.items:
             fitted = page.most_related(packing, filling.relate(fitted.items, packing))
         if fitted.items and fitted.used <= request.max_tokens:
@@ -281,6 +283,13 @@ class _Page:
             return fitted
         whole = self.write(packing)
         return whole if whole.used <= self._filling.request.max_tokens else fitted
+
+    def with_further_files(self, packing: Packing, fitted: Fitted, limit: int) -> Fitted:
+        """Return the text with files of which nothing was shown, below the others, in at most `limit` tokens."""
+        room = limit - fitted.used
+        if room < weights.LEAST_CUT or not packing.refill_elsewhere(room):
+            return fitted
+        return self._cut(packing, self.write(packing), limit)
 
     def most_related(self, packing: Packing, items: Sequence[ContextItem]) -> Fitted:
         """Return the text with the names of as many neighbours as fit."""

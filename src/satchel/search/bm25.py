@@ -205,6 +205,12 @@ def chunk_scores(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = 
     return found.sum([term.weight for term in terms], len(lexicon.columns.chunk_row))
 
 
+def rarities(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> dict[str, float]:
+    """Return the weight of each term times its rarity in the chunks, 0 for one that occurs in none."""
+    found = _found(lexicon, terms, files=True)[0][1]
+    return {term.term: term.weight * rarity for term, rarity in zip(terms, found.idf.tolist(), strict=True)}
+
+
 def holders(lexicon: Lexicon, terms: Sequence[QueryTerm], *, hidden: bool = False) -> list[tuple[float, IntArray]]:
     """Return for each term its share (0 to 1) of the idf mass of all, and the chunks that contain it.
 
