@@ -44,7 +44,7 @@ QUESTIONS = (
     "where are errors of a handler turned into a response",
     "which middleware or hook runs before a request",
 )
-MODES: Mapping[str, Mapping[str, Any]] = {"fill": {"fill": True, "limit": EVERY_ITEM}, "default": {}}
+MODES: Mapping[str, Mapping[str, Any]] = {"fill": {"fill": True, "limit": EVERY_ITEM}, "default": {"purpose": "find"}}
 BEFORE: Mapping[str, Any] = {"limit": EVERY_ITEM}
 """The version before filled the budget always."""
 

@@ -2,7 +2,7 @@
 
     python benchmarks/gate.py [TREE] [--base COMMIT] [--rounds 3]
 
-Twelve figures of both versions, measured in turns: each step is done by one version and at once by the other one, so
+The figures of both versions, measured in turns: each step is done by one version and at once by the other one, so
 that other work on the machine slows both. A figure is the sum over its steps of the smallest of several rounds; what
 is compared is the ratio new / old. Exit code 1 if a ratio is above the limit. The base is the last tag, or with
 `--base` any commit of this repository, which is also the tree that is indexed unless another one is named.
@@ -31,6 +31,9 @@ QUESTIONS = (
     "how does a hook decide that there is nothing to say", "cache of weighed terms between questions",
     "the lock of the index is held by another process", "parse imports of a Python file", "read the settings",
 )  # fmt: skip
+ASKED = (("find code", ["code"], "find"), ("read code", ["code"], "read"), ("find all kinds", [], "find"))
+"""Questions by name: their kinds and their purpose."""
+
 COMMANDS = {
     "process: version": ["--version"], "process: context": ["context", QUESTIONS[0], "--types", "code"],
     "process: search": ["search", QUESTIONS[0]],
@@ -48,8 +51,10 @@ def timed(action):
     began = spent()
     action()
     return spent() - began
-def ask(number, types):
-    return timed(lambda: engine.assemble(questions[number], types=types, max_tokens=4000, refresh=False))
+def ask(number, types, purpose):
+    return timed(
+        lambda: engine.assemble(questions[number], types=types, purpose=purpose, max_tokens=4000, refresh=False)
+    )
 def opened():
     global engine
     engine = Satchel.open(root=tree)
@@ -119,19 +124,19 @@ def measured(versions: list[Version], rounds: int) -> dict[str, list[float]]:
 
     for turn in range(rounds):
         step("first index", 0, method="first_index")
-        for kinds, types in (("code", ["code"]), ("all kinds", [])):
+        for asked, types, purpose in ASKED:
             step("open", 0, "open")
-            step("nothing changed" if turn or kinds != "code" else "indexed", 0, "index")
+            step("nothing changed" if turn or (asked, types, purpose) != ASKED[0] else "indexed", 0, "index")
             for again in ("warm up", "first time", "second time"):
                 for number in range(len(QUESTIONS)) if again != "warm up" else (0,):
-                    step(f"{kinds}, {again}", number, "ask", number, types)
+                    step(f"{asked}, {again}", number, "ask", number, types, purpose)
         for number in range(len(QUESTIONS)):
             step("one changed file", 0, "edit", f"\n# {turn} {number}\n")
-            step("question after a change", number, "ask", number, ["code"])
+            step("question after a change", number, "ask", number, ["code"], "find")
         for name, arguments in COMMANDS.items():
             step(name, 0, *arguments, method="command")
     step("memory, MB", 0, method="memory")
-    left_out = ("open", "indexed", "code, warm up", "all kinds, warm up")
+    left_out = {"open", "indexed", *(f"{asked}, warm up" for asked, _, _ in ASKED)}
     return {name: [*map(sum, zip(*best[name].values(), strict=True))] for name in best if name not in left_out}
 
 

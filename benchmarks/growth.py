@@ -27,7 +27,7 @@ from satchel import Satchel
 
 def measured(tree: Path, homes: Homes, rounds: int) -> dict[str, Any]:
     """The row of one tree."""
-    question = [*SATCHEL, "context", SHORT_QUESTIONS[0], "--max-tokens", str(MAX_TOKENS)]
+    first_question = [*SATCHEL, "context", SHORT_QUESTIONS[0], "--max-tokens", str(MAX_TOKENS)]
     first, index, rival = [], [], []
     try:
         command = ["sh", "-c", rival_system(RIVAL).index]
@@ -35,7 +35,7 @@ def measured(tree: Path, homes: Homes, rounds: int) -> dict[str, Any]:
         print(f"left out: {missing}", file=sys.stderr)
         command = []
     for _ in range(rounds):
-        first.append(lap(partial(run, question, tree, homes.new())))
+        first.append(lap(partial(run, first_question, tree, homes.new())))
         environment = homes.new()
         index.append(lap(partial(run, [*SATCHEL, "index", "--quiet"], tree, environment)))
         if command:
@@ -44,11 +44,10 @@ def measured(tree: Path, homes: Homes, rounds: int) -> dict[str, Any]:
     asked: dict[str, list[Lap]] = {"first": [], "second": []}
     with Satchel.open(tree, environ=environment) as opened:
         status = opened.status()
-        opened.assemble("warm up", max_tokens=MAX_TOKENS, types=["code"])
+        ask = partial(opened.assemble, max_tokens=MAX_TOKENS, types=["code"], purpose="find")
+        ask("warm up")
         for laps in asked.values():
-            laps += [
-                lap(partial(opened.assemble, one, max_tokens=MAX_TOKENS, types=["code"])) for one in SHORT_QUESTIONS
-            ]
+            laps += [lap(partial(ask, question)) for question in SHORT_QUESTIONS]
     with (
         subprocess.Popen([*SATCHEL, "index", "--quiet"], cwd=tree, env=homes.new()) as process,
         PeakMemory(process.pid) as peak,

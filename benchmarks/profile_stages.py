@@ -35,7 +35,7 @@ OTHER = "other"
 
 STAGES: Mapping[str, tuple[str, ...]] = {
     "plan": (
-        "satchel.answer.service:AnswerService.request",
+        "satchel.services.answer:AnswerService.request",
         "satchel.answer.search:analyse",
         "satchel.answer.search:impact_of_question",
         "satchel.answer.search:plan_of",
@@ -59,8 +59,8 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     "receipts": (
         "satchel.answer.pipeline:context_of",
         "satchel.answer.pipeline:counted_items",
-        "satchel.answer.service:handles_of",
-        "satchel.receipts.service:ReceiptService.keep",
+        "satchel.services.answer:handles_of",
+        "satchel.services.receipts:ReceiptService.keep",
     ),
 }
 """Stage -> the functions that it consists of, each as `module:name` where it is called."""
@@ -122,7 +122,7 @@ def asked(opened: Satchel, every: Sequence[str], types: Sequence[str], rounds: i
             if timers is not None:
                 timers.clear()
             started = time.process_time_ns()
-            opened.assemble(question, types=types, max_tokens=MAX_TOKENS, refresh=False)
+            opened.assemble(question, types=types, purpose="find", max_tokens=MAX_TOKENS, refresh=False)
             total = time.process_time_ns() - started
             stages = dict(timers.nanoseconds) if timers is not None else {}
             calls = dict(timers.calls) if timers is not None else {}
@@ -150,7 +150,7 @@ def table(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 def first_time(opened: Satchel, every: Sequence[str], types: Sequence[str]) -> dict[str, float]:
     """Milliseconds of each question when it is asked for the first time, in a process that has answered another."""
-    opened.assemble("warm up the process", types=types, max_tokens=MAX_TOKENS, refresh=False)
+    opened.assemble("warm up the process", types=types, purpose="find", max_tokens=MAX_TOKENS, refresh=False)
     return milliseconds([row[0] / 1e9 for row in asked(opened, every, types, 1, None)])
 
 

@@ -148,21 +148,17 @@ def mcp_page() -> str:
 
 
 def room_imports() -> dict[str, set[str]]:
-    """Map each room (folder) to the rooms that its modules import.
-
-    Services are left out: they are in the folder of their subject and above all stages. So are `safety` and `system`,
-    which every room uses.
-    """
+    """Map each room (folder) to the rooms that its modules import, without `safety` and `system`, which all use."""
     graph: dict[str, set[str]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
         parts = path.relative_to(SOURCE).parts
-        if len(parts) == 1 or parts[0] in {"safety", "system"} or "open_root" in path.read_text(encoding="utf-8"):
+        if len(parts) == 1 or parts[0] in {"safety", "system"}:
             continue
         rooms = graph.setdefault(parts[0], set())
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             rooms |= {name.split(".")[1] for name in names if name.startswith("satchel.")} - {parts[0]}
-    graph["engine"] = {"answer", "graph", "guidance", "index", "memory", "receipts"}
+    graph["engine"] = {"services"}
     return {room: targets & graph.keys() for room, targets in graph.items()}
 
 

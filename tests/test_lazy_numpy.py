@@ -17,7 +17,7 @@ def test_names_are_those_of_numpy() -> None:
 
 def test_the_engine_and_its_services_load_without_numpy() -> None:
     program = (
-        "import sys, satchel.cli.application, satchel.engine, satchel.memory.service, satchel.operations.remember, "
+        "import sys, satchel.cli.application, satchel.engine, satchel.services.memory, satchel.operations.remember, "
         "satchel.operations.ask; sys.exit('numpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-P", "-c", program], check=False).returncode == 0

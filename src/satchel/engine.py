@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Un
 
 from satchel import config
 from satchel.errors import NoIndexError
-from satchel.open_root import REFRESH_PAUSE_SECONDS as REFRESH_PAUSE_SECONDS
-from satchel.open_root import OpenRoot
 from satchel.safety import trust as trust_marks
+from satchel.services.open_root import REFRESH_PAUSE_SECONDS as REFRESH_PAUSE_SECONDS
+from satchel.services.open_root import OpenRoot
 from satchel.store.place import INDEX_NAME as INDEX_NAME
 from satchel.store.place import LOCK_NAME as LOCK_NAME
 from satchel.system.locations import Places, Registry, locate
@@ -27,28 +27,28 @@ from satchel.vocabulary import FEW_ROWS, Moment
 if TYPE_CHECKING:
     from satchel.answer.pattern import Matches
     from satchel.answer.request import AssembleRequest, PackingOptions, QuestionOptions
-    from satchel.answer.service import AnswerService
     from satchel.answer.shapes import QueryResult
     from satchel.embed import Embedder
     from satchel.graph.request import GraphOptions
-    from satchel.graph.service import GraphService
     from satchel.guidance.injection import Provider
     from satchel.guidance.judge import AnyJudge
-    from satchel.guidance.lessons import LessonService
-    from satchel.guidance.service import GuidanceService
     from satchel.guidance.situation import Situation
     from satchel.index.build import Status
     from satchel.index.run import IndexReport, Progress, ScipReport, VectorReport
-    from satchel.index.team import TeamStore
     from satchel.memory.journal import Journal
     from satchel.memory.memories import Conversations, Memories
     from satchel.memory.model import ImportReport
-    from satchel.memory.service import MemoryService
     from satchel.memory.values import Values
-    from satchel.receipts.service import ReceiptService
-    from satchel.receipts.why import Replay, Standing
     from satchel.safety.trust import TrustMark
     from satchel.search.changes import Author, FileChurn, FileHistory, GitViews
+    from satchel.services.answer import AnswerService
+    from satchel.services.graph import GraphService
+    from satchel.services.guidance import GuidanceService
+    from satchel.services.lessons import LessonService
+    from satchel.services.memory import MemoryService
+    from satchel.services.receipts import ReceiptService
+    from satchel.services.team import TeamStore
+    from satchel.services.why import Replay, Standing
     from satchel.sources.change import Change
     from satchel.store.database import DatabaseStore
     from satchel.types import Context, Failure, Hit
@@ -75,7 +75,7 @@ def _twin(
 
 def handle_recorder(folder: Path, environ: Mapping[str, str]) -> Callable[[Context], None]:
     """Return what records handles of a `folder` (absolute, without links) in the root around it, if indexed."""
-    from satchel.receipts.service import HandleLedger, handles_of
+    from satchel.services.receipts import HandleLedger, handles_of
 
     try:
         places = locate(folder, None, config.Folders.from_environment(environ))
@@ -145,49 +145,49 @@ class Satchel:
     @cached_property
     def answers(self) -> AnswerService:
         """Answers to requests, `search`, and the change that is under way."""
-        from satchel.answer.service import AnswerService
+        from satchel.services.answer import AnswerService
 
         return AnswerService(self.opened, self.receipts, lambda task, now: self.guidance.guides_for(task, now))
 
     @cached_property
     def receipts(self) -> ReceiptService:
         """Handles and sessions of answers, `expand` and `why`."""
-        from satchel.receipts.service import ReceiptService
+        from satchel.services.receipts import ReceiptService
 
         return ReceiptService(self.opened)
 
     @cached_property
     def memory(self) -> MemoryService:
         """Memories, experiences, values and conversations."""
-        from satchel.memory.service import MemoryService
+        from satchel.services.memory import MemoryService
 
         return MemoryService(self.opened)
 
     @cached_property
     def team(self) -> TeamStore:
         """The store that a team shares: `parts`, `prepare`, `check`, `move`, `begin_publishing`."""
-        from satchel.index.team import TeamStore
+        from satchel.services.team import TeamStore
 
         return TeamStore(self.opened)
 
     @cached_property
     def guidance(self) -> GuidanceService:
         """Contexts and instruction files for a situation."""
-        from satchel.guidance.service import GuidanceService
+        from satchel.services.guidance import GuidanceService
 
         return GuidanceService(self.opened, self.receipts)
 
     @cached_property
     def lessons(self) -> LessonService:
         """What is remembered about files that are about to be edited."""
-        from satchel.guidance.lessons import LessonService
+        from satchel.services.lessons import LessonService
 
         return LessonService(self.opened, self.receipts)
 
     @cached_property
     def graphs(self) -> GraphService:
         """Contexts around a topic or a node, over the relations of notes and code."""
-        from satchel.graph.service import GraphService
+        from satchel.services.graph import GraphService
 
         return GraphService(self.opened, self.receipts)
 
@@ -526,7 +526,7 @@ class Satchel:
 
         Raises UsageError for anything but a saved context.
         """
-        from satchel.receipts.why import Replay, differences, saved_request
+        from satchel.services.why import Replay, differences, saved_request
 
         notes = self.refresh() if refresh and self.replays_tree(saved) else ()
         if "situation" in (saved.get("meta") or {}):
@@ -538,7 +538,7 @@ class Satchel:
 
     def replays_tree(self, saved: Mapping[str, Any]) -> bool:
         """Return whether a replay updates the index first, as the saved answer did: briefs and premortems do not."""
-        from satchel.receipts.why import is_of_the_tree
+        from satchel.services.why import is_of_the_tree
 
         return is_of_the_tree(saved)
 

@@ -152,7 +152,7 @@ def test_a_question_reaches_the_pipeline_through_the_facade_and_the_service(tmp_
     (calls,) = ways
     behind = [name for name in calls if name != "satchel.engine"]
     assert len(calls) - len(behind) <= 1
-    assert list(dict.fromkeys(behind)) == ["satchel.answer.service", "satchel.answer.pipeline"]
+    assert list(dict.fromkeys(behind)) == ["satchel.services.answer", "satchel.answer.pipeline"]
     assert len(behind) <= MOST_CALLS
 
 

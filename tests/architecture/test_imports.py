@@ -51,23 +51,7 @@ EDGES = ("cli", "mcp", "web", "hooks")
 BELOW = LEAVES | {"embed", "search", "sources", "store"}
 """What the rooms between search and the engine may use."""
 
-STAGES = BELOW | {"answer", "graph", "guidance", "index", "memory", "receipts"}
-
-SERVICES = "services"
-"""The classes that `Satchel` delegates to. Each is in the folder of its subject and above all stages."""
-
-SERVICE_MODULES = frozenset(
-    {
-        "satchel.answer.service",
-        "satchel.graph.service",
-        "satchel.guidance.lessons",
-        "satchel.guidance.service",
-        "satchel.index.team",
-        "satchel.memory.service",
-        "satchel.receipts.expand",
-        "satchel.receipts.service",
-    }
-)
+STAGES = BELOW | {"answer", "graph", "guidance", "index", "memory"}
 
 DOORS = LEAVES | {"clients", "doctor", "engine", "evaluation", "operations", "results"}
 
@@ -79,14 +63,11 @@ ROOMS: Mapping[str, frozenset[str]] = {
     "search": LEAVES | {"embed", "sources", "store"},
     "memory": BELOW,
     "guidance": BELOW,
-    # A session decides what an answer leaves out, and what an answer showed is kept for it.
-    "answer": BELOW | {"receipts"},
-    "receipts": BELOW | {"answer"},
-    "graph": BELOW | {"answer", "receipts"},
+    "answer": BELOW,
+    "graph": BELOW | {"answer"},
     "testing": BELOW | {"answer", "index"},
-    "open_root": STAGES,
-    SERVICES: STAGES | {"open_root"},
-    "engine": STAGES | {"open_root", SERVICES},
+    "services": STAGES,
+    "engine": STAGES | {"services"},
     "results": BELOW | {"answer", "engine", "guidance"},
     "doctor": LEAVES | {"embed", "engine", "index", "sources", "store"},
     "operations": LEAVES | {"answer", "doctor", "engine", "graph", "search"},
@@ -118,8 +99,6 @@ def room_of(module: str) -> str:
 
     The files of `safety` and `system` are leaf files with an order of their own.
     """
-    if module in SERVICE_MODULES:
-        return SERVICES
     path = module.partition(".")[2]
     return path if path in LEAVES else path.split(".")[0] or PACKAGE
 

@@ -269,7 +269,7 @@ def test_every_format_says_it_and_reads_back(satchel: Satchel, repository: TinyR
 def test_a_mismatch_brings_the_index_up_to_date_without_a_pause(
     satchel: Satchel, repository: TinyRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("satchel.open_root.REFRESH_PAUSE_SECONDS", 3_600.0)
+    monkeypatch.setattr("satchel.services.open_root.REFRESH_PAUSE_SECONDS", 3_600.0)
     repository.write({"shop/client.py": CLIENT.replace("backoff", "pause_between")})
     assert satchel.refresh() == []
     assert any(item.metadata.get("freshness") for item in ask(satchel).items)
@@ -282,7 +282,7 @@ def test_a_mismatch_brings_the_index_up_to_date_without_a_pause(
 def test_before_something_is_not_found_the_tree_is_compared_without_a_pause(
     way: str, satchel: Satchel, repository: TinyRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("satchel.open_root.REFRESH_PAUSE_SECONDS", 3_600.0)
+    monkeypatch.setattr("satchel.services.open_root.REFRESH_PAUSE_SECONDS", 3_600.0)
     assert satchel.refresh() == []
     repository.write({"shop/tare.py": "def weigh_parcel(parcel):\n    return parcel.tare\n"})
     ways: dict[str, Callable[..., str]] = {

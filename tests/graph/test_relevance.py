@@ -7,8 +7,8 @@ from pathlib import Path
 
 from satchel import Satchel
 from satchel.embed import fingerprint
-from satchel.graph.service import assemble_graph
-from satchel.open_root import attempts, bench_of
+from satchel.services.graph import assemble_graph
+from satchel.services.open_root import attempts, bench_of
 from satchel.store.vectors import encode
 from satchel.testing import HashEmbedder
 from satchel.types import RECORD_KINDS, Kind

@@ -11,12 +11,12 @@ from satchel.guidance.instructions import (
     Instructions,
     applied,
     folders_below,
-    front_matter,
     to_judge,
 )
 from satchel.guidance.judge import Opinion, Verdict, WordJudge
 from satchel.guidance.situation import make_situation
 from satchel.safety.sanitize import MOST_NOTES
+from satchel.sources.front_matter import rule_fields
 from tests.eval_data import data_file
 from tests.guidance.conftest import Write
 
@@ -199,12 +199,12 @@ def test_patterns_that_cannot_be_used_apply_to_nothing(write: Write) -> None:
 
 
 def test_front_matter_is_read_as_people_write_it() -> None:
-    fields, body, line = front_matter(
+    fields, body, line = rule_fields(
         "---\nglobs: *.ts, \"a/{b,c}.js\"\npaths: [x/**, 'y']\n# c\ndescription: a, b: c\n---\nBody\n"
     )
     assert fields == {"globs": ["*.ts", "a/{b,c}.js"], "paths": ["x/**", "y"], "description": ["a, b: c"]}
     assert (body, line) == ("Body\n", 7)
-    assert front_matter("no front") == ({}, "no front", 1)
+    assert rule_fields("no front") == ({}, "no front", 1)
 
 
 def test_folders_of_others_are_passed_over(write: Write) -> None:

@@ -12,14 +12,14 @@ import pytest
 from satchel.cli.application import application, run
 from satchel.engine import Satchel
 from satchel.errors import UsageError
-from satchel.graph.service import GraphService
 from satchel.mcp.server import tool
 from satchel.memory.journal import Journal
 from satchel.memory.memories import Memories
 from satchel.memory.values import Values
 from satchel.operations.operation import OPTIONS, Operation, Shape, option_help
 from satchel.operations.registry import OPERATIONS, TOOLS
-from satchel.receipts.service import ReceiptService
+from satchel.services.graph import GraphService
+from satchel.services.receipts import ReceiptService
 from satchel.web.routes import openapi
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {

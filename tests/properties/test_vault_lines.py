@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.sources.vault import front_matter
+from satchel.sources.front_matter import front_matter_lines
 from tests.graph.workspaces import open_vault
 
 NOTES = 60
@@ -72,7 +72,7 @@ def test_every_line_of_sixty_notes_is_in_an_answer(tmp_path: Path, monkeypatch: 
         for path, text in notes.items():
             lines = text.split("\n")
             shown = answered(engine, path)
-            for line in lines[front_matter(lines).lines :]:
+            for line in lines[front_matter_lines(lines) :]:
                 bare = line.strip().removeprefix("- ").removeprefix("* ").replace("[[", "").replace("]]", "")
                 checked += 1
                 assert not line.strip() or shown[line.strip()] or shown[bare], (path, line)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.answer.service import change_notes
 from satchel.search.change_impact import _share, blended, impact_of_change
 from satchel.search.query import analyse
+from satchel.services.answer import change_notes
 from satchel.sources.change import Change
 from satchel.testing import TinyRepository
 from satchel.types import Context

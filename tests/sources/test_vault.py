@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.sources.vault import Facts, front_matter, read_note
+from satchel.sources.front_matter import front_matter_lines
+from satchel.sources.vault import Facts, read_note
 from satchel.types import EdgeType
 
 
@@ -128,9 +129,9 @@ def test_broken_front_matter_is_named_and_the_note_is_read(lines: str, problem: 
 
 
 def test_front_matter_ends_somewhere_or_is_none() -> None:
-    assert front_matter(["---", "a: 1"]).lines == 0
-    assert front_matter(["---", "...", "x"]).lines == 2
-    assert front_matter(["text"]).lines == 0
+    assert front_matter_lines(["---", "a: 1"]) == 0
+    assert front_matter_lines(["---", "...", "x"]) == 2
+    assert front_matter_lines(["text"]) == 0
 
 
 def test_a_bomb_of_aliases_takes_no_time() -> None:

@@ -480,7 +480,7 @@ def test_a_question_is_asked_again_where_its_server_was_lost(tmp_path: Path, mon
                         raise UnreachableStoreError("gone")
 
             monkeypatch.setattr(engine.store, "snapshot", losing)
-            monkeypatch.setattr("satchel.open_root.REFRESH_PAUSE_SECONDS", 0.0)
+            monkeypatch.setattr("satchel.services.open_root.REFRESH_PAUSE_SECONDS", 0.0)
             context = engine.assemble("load")
             assert met == [lost]
             assert "def load" in context.text

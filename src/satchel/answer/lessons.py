@@ -23,7 +23,7 @@ from satchel.tokens import counter
 from satchel.types import Chunk, Context, ContextItem, Detail, Hit, Kind, Usage
 
 if TYPE_CHECKING:
-    from satchel.receipts.session import Account
+    from satchel.answer.session import Account
 
 SHARED = 6
 """Number of lessons that are shortened to have room beside each other; further ones get what is left."""

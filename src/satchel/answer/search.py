@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from satchel.answer.freshness import ListChanged
     from satchel.answer.items import CountLines
     from satchel.answer.request import AssembleRequest
+    from satchel.answer.session import Account
     from satchel.answer.source_lines import FileLines
     from satchel.answer.user_models import UserModels
     from satchel.embed import Embedder
-    from satchel.receipts.session import Account
     from satchel.store.segments import Lexicon
 
 FILE_KINDS = (Kind.CODE, Kind.DOC)

@@ -25,7 +25,7 @@ from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format, GuideEntry, Hit, Kind, Signal, Trust
 
 if TYPE_CHECKING:
-    from satchel.receipts.session import Account
+    from satchel.answer.session import Account
 
 LEAD_SHARE = 0.25
 """Largest share of the room of a guide for its introduction or its goal, so that rules are shown, too."""

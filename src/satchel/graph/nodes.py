@@ -136,10 +136,11 @@ def field_lines(fields: Mapping[str, FieldValue]) -> list[str]:
 
 def without_fields(text: str, fields: Mapping[str, FieldValue]) -> str:
     """Return the first chunk of a vault's file without front matter and lines that are only a field of `fields`."""
-    from satchel.sources.vault import front_matter, is_only_field, look_through
+    from satchel.sources.front_matter import front_matter_lines
+    from satchel.sources.vault import is_only_field, look_through
 
     lines = text.split("\n")
-    begin = front_matter(lines).lines
+    begin = front_matter_lines(lines)
     written = look_through(lines, begin).fields if "::" in text else ()
     shown = {name: [value] if isinstance(value, str) else value for name, value in fields.items()}
     # Of many fields and values, and of a long one, only some are shown beside the text: the others stay in it.

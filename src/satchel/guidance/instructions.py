@@ -30,6 +30,7 @@ from satchel.errors import UnsafePathError
 from satchel.guidance.judge import Opinion, Verdict
 from satchel.guidance.situation import folders_above, parent_of, resolved
 from satchel.safety import sanitize
+from satchel.sources.front_matter import rule_fields
 from satchel.system import files
 from satchel.system.globs import Globs, problem_of
 from satchel.types import Failure
@@ -81,8 +82,6 @@ _DESCRIBED = frozenset({Form.CURSOR_RULE, Form.COPILOT_RULE, Form.CLAUDE_SKILL})
 
 _ALL_FILES = frozenset({"*", "**", "**/*"})
 
-_FRONT = re.compile(r"\A---[ \t]*\n(.*?)(?:\n---[ \t]*(?:\n|\Z))", re.DOTALL)
-_FIELD = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*)")
 _STEP = r"(?:[\w.-]|\\ )+"  # a blank in a name is written with a backslash
 # A full stop at the end belongs to the sentence: `see @docs/style.md.`
 _IMPORT = re.compile(rf"(?<![\w@/.`])@((?:\./|\.\./|~/|/)?{_STEP}(?:/{_STEP})*(?<!\.))")
@@ -218,7 +217,7 @@ class Instructions:
         named = self._named(text, target or path, is_importing=form in _IMPORTING)
         if named and named != path:
             target, text = named, self._text(named)
-        fields, body, line = front_matter(text)
+        fields, body, line = rule_fields(text)
         globs, notes = _globs(fields, path)
         imported = _Import({}, notes)
         if form in _IMPORTING:
@@ -306,7 +305,7 @@ class Instructions:
             elif hops == 0:
                 problem = f"more than {MOST_HOPS} imports deep"
             else:
-                text = front_matter(self._text(target))[1].strip("\n")
+                text = rule_fields(self._text(target))[1].strip("\n")
                 imported.size += len(text)
                 return self._with_imports(text, target, imported, hops - 1)
         except UnsafePathError as error:
@@ -360,43 +359,6 @@ def _uncommented(line: str, is_comment: bool) -> tuple[str, bool]:
             is_comment, start = not is_comment, end.end()
     kept += [] if is_comment else [line[start:]]
     return " ".join(kept), is_comment
-
-
-def front_matter(text: str) -> tuple[dict[str, list[str]], str, int]:
-    """Return the fields between dashes, not parsed as YAML (`globs: *.ts` is no alias), the text below and its line."""
-    front = _FRONT.match(text)
-    if front is None:
-        return {}, text, 1
-    fields: dict[str, list[str]] = {}
-    name = ""
-    for line in front[1].split("\n"):
-        entry = line.strip()
-        if entry.startswith("- ") and name:
-            fields[name] += _entries(entry[2:])
-        elif (match := _FIELD.fullmatch(entry)) is not None and not line.startswith((" ", "\t")):
-            name, value = match[1], match[2].strip()
-            fields[name] = [value] if name == "description" else _entries(value)
-    fields = {key: [*filter(None, map(_unquoted, entries))] for key, entries in fields.items()}
-    return fields, text[front.end() :], front[0].count("\n") + (1 if front[0].endswith("\n") else 2)
-
-
-def _entries(text: str) -> list[str]:
-    """Return the entries of `a, b`, `"a, b"`, `[a, b]` or `a`; commas within braces do not separate."""
-    text, parts, depth = text.strip(), [""], 0
-    if text[:1] in "\"'" and text.find(text[:1], 1) == len(text) - 1:
-        text = text[1:-1]
-    for character in text.removeprefix("[").removesuffix("]"):
-        depth += {"{": 1, "}": -1}.get(character, 0)
-        if character == "," and depth <= 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [_unquoted(part) for part in parts]
-
-
-def _unquoted(text: str) -> str:
-    text = text.strip()
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
 def _globs(fields: Mapping[str, Sequence[str]], path: str) -> tuple[tuple[str, ...], list[Failure]]:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from satchel.sources.code.languages import PROSE, comment_lines
+from satchel.sources.front_matter import front_matter_lines
 from satchel.text import pattern
 from satchel.types import Outline, Part, Role
 
@@ -110,7 +111,7 @@ def title_of(text: str, outline: Outline) -> str:
     if outline.language not in PROSE:
         return ""
     lines = text.split("\n")
-    for line in lines[1 : _front_matter(lines)]:
+    for line in lines[1 : front_matter_lines(lines)]:
         if match := _FRONT_TITLE.match(line):
             return _plain(match[1].strip("\"'"))
     sections = [part for part in outline.parts if part.role is Role.SECTION]
@@ -148,7 +149,7 @@ _ROLE = pattern(r":[\w:+-]+:(?=`)")
 def markdown(lines: Sequence[str]) -> Iterator[Heading]:
     """`# Title` and underlined titles, outside of front matter, fenced code and comments."""
     fence, in_comment = "", False
-    start = _front_matter(lines)
+    start = front_matter_lines(lines)
     for row in range(start, len(lines)):
         line = lines[row]
         match = _FENCE.match(line)
@@ -169,16 +170,6 @@ def markdown(lines: Sequence[str]) -> Iterator[Heading]:
         setext = _SETEXT.match(line)
         if setext and row > start and not _NO_PARAGRAPH.match(lines[row - 1]) and not _SETEXT.match(lines[row - 1]):
             yield Heading(row - 1, 1 if setext[1][0] == "=" else 2, _plain(lines[row - 1]), row - 1)
-
-
-def _front_matter(lines: Sequence[str]) -> int:
-    """Return the first row after `---` ... `---` or `+++` ... `+++` at the top."""
-    mark = lines[0].rstrip() if lines else ""
-    if mark in {"---", "+++"}:
-        for row in range(1, len(lines)):
-            if lines[row].rstrip() in ({mark, "..."} if mark == "---" else {mark}):
-                return row + 1
-    return 0
 
 
 def _plain(title: str) -> str:

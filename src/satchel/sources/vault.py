@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from satchel.sources.docs import PATH_SEPARATOR, line_count
+from satchel.sources.front_matter import FrontMatter, yaml_front_matter
 from satchel.sources.notes import CANVAS
 from satchel.types import Data, EdgeType, Json, Outline, Part, Role
 
@@ -24,82 +25,6 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
-
-
-MOST_CHARACTERS = 64_000
-"""Maximum characters of front matter; a written one has a thousand."""
-
-_FENCE = "---"
-_ENDS = frozenset({"---", "..."})
-
-
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
-    """The front matter of a note: its values by key, its number of lines, and an error message, empty if valid."""
-
-    values: Data = field(default_factory=dict)
-    lines: int = 0
-    problem: str = ""
-
-
-def front_matter(lines: Sequence[str]) -> FrontMatter:
-    """Return the front matter at the top of a text; none where the first line does not begin it."""
-    if not lines or lines[0].rstrip() != _FENCE:
-        return FrontMatter()
-    end = next((row for row in range(1, len(lines)) if lines[row].rstrip() in _ENDS), 0)
-    if not end:
-        return FrontMatter()
-    text = "\n".join(lines[1:end])
-    if len(text) > MOST_CHARACTERS:
-        problem = f"front matter has {len(text):,} characters: at most {MOST_CHARACTERS:,} are read"
-        return FrontMatter(lines=end + 1, problem=problem)
-    try:
-        values = _load(text)
-    except _problems() as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 2}" if mark is not None else ""
-        reason = getattr(error, "problem", None) or str(error) or type(error).__name__
-        return FrontMatter(lines=end + 1, problem=f"front matter{where}: {reason}")
-    if values is not None and not isinstance(values, dict):
-        return FrontMatter(lines=end + 1, problem="front matter is not a list of keys with values")
-    plain = {str(key): _plain(value) for key, value in (values or {}).items()}
-    return FrontMatter(plain, end + 1)
-
-
-def _problems() -> tuple[type[Exception], ...]:
-    """Return the errors of YAML, and of values that only look like a date or a number."""
-    import yaml
-
-    return yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError
-
-
-def _load(text: str) -> Any:
-    import yaml
-
-    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # the library has no types
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):
-                event = self.peek_event()
-                raise yaml.composer.ComposerError(None, None, "an alias (*) is not read", event.start_mark)
-            return super().compose_node(parent, index)
-
-    loader = Loader(text)
-    try:
-        return loader.get_single_data()
-    finally:
-        loader.dispose()
-
-
-def _plain(value: Any, depth: int = 8) -> Any:
-    """Return a value of YAML as one of JSON: a date is `2026-05-01`; a value nested too deep is text."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, Mapping) and depth:
-        return {str(key): _plain(inner, depth - 1) for key, inner in value.items()}
-    if isinstance(value, list | tuple | set | frozenset) and depth:
-        return [_plain(inner, depth - 1) for inner in value]
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
-
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _TAG = re.compile(r"(?:(?<=[\s(,;])|^)#([\w/-]*[^\W\d][\w/-]*)")
@@ -330,7 +255,7 @@ def read_note(path: str, text: str) -> tuple[Outline, Facts]:
     lines = text.split("\n")
     if path.lower().endswith(CANVAS):
         return _read_canvas(path, lines)
-    matter = front_matter(lines)
+    matter = yaml_front_matter(lines)
     contents = look_through(lines, matter.lines)
     title, sections = _title(path, lines, matter, contents.headings)
     parts = _parts(lines, sections)

@@ -29,11 +29,11 @@ from satchel.vocabulary import MEMORY_KINDS
 
 if TYPE_CHECKING:
     from satchel.answer.search import Workbench
+    from satchel.answer.session import Account
     from satchel.answer.source_lines import FileLines
     from satchel.embed import Embedder
     from satchel.index.build import Status, TreeState
     from satchel.index.run import BuildOptions, IndexReport, Progress
-    from satchel.receipts.session import Account
     from satchel.sources.commits import LineCounts
     from satchel.store.writer import Writer
     from satchel.system.threads import Threads

@@ -25,8 +25,6 @@ from satchel.graph.relevance import Relevance, Vectors
 from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page, references
 from satchel.graph.request import GraphOptions, GraphRequest, make_graph_request
 from satchel.graph.walk import Bounds, GraphWalk, StartNode, walk
-from satchel.open_root import OpenRoot, attempts, bench_of
-from satchel.receipts.service import ReceiptService
 from satchel.safety import sanitize
 from satchel.search import weights as search_weights
 from satchel.search.chunks import REVISION, identity_of
@@ -35,6 +33,8 @@ from satchel.search.query import Query, analyse
 from satchel.search.relations import clear, definitions_named, files_named
 from satchel.search.resolve.code import Code
 from satchel.search.searcher import SearchResult, search_kind
+from satchel.services.open_root import OpenRoot, attempts, bench_of
+from satchel.services.receipts import ReceiptService
 from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.tokens import counter

@@ -115,7 +115,7 @@ def add_rows(file: SessionFile, ledger: Ledger, rows: Sequence[Row]) -> Failure 
         try:
             # Days after its last answer for which a ledger is kept: a session that is resumed later begins with a
             # summary.
-            state_files.prune_older(file.path.parent, 14.0 * DAY_SECONDS)
+            state_files.prune_older(file.path.parent, 14 * DAY_SECONDS)
         except OSError as error:
             telemetry.warning("old session not removed", path=str(error.filename), reason=error.strerror or str(error))
     return None
@@ -148,9 +148,8 @@ def _row(key: Any, digest: Any, length: Any, lines: Any, places: Any) -> Row:
 FIRST_LINE_BYTES = 4
 
 
-@dataclass(slots=True)
-class _Referral:
-    """A reference to a record, or to lines of a file, to which more `ranges` may be added."""
+class _Referral(NamedTuple):
+    """A reference to a record, or to these `ranges` of a file."""
 
     reference: ShownBefore
     ranges: list[Range]
@@ -164,7 +163,7 @@ class _History(NamedTuple):
     is_complete: bool = True
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Account:
     """The text that one answer may leave out for its session, and its references; one object for each answer.
 
@@ -413,9 +412,9 @@ class Account:
         """Refer to these lines, and to the few between them that the session has as well."""
         key, lines = f"{kind}:{group}", history.lines
         made = ShownBefore(key, kind.value, lines.path, lines.path, content_hash=lines.content_hash)
-        row = self._referrals.setdefault(key, _Referral(made, []))
-        together = joined([*row.ranges, *ranges], answer_weights.JOIN_LINES)
-        row.ranges = subtract(together, subtract(together, history.ranges))
+        referral = self._referrals.get(key, _Referral(made, []))
+        together = joined([*referral.ranges, *ranges], answer_weights.JOIN_LINES)
+        self._referrals[key] = _Referral(referral.reference, subtract(together, subtract(together, history.ranges)))
 
 
 def _remaining(ranges: Sequence[Range], history: _History, least: float) -> list[Range]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.receipts.service import handles_of
+from satchel.services.receipts import handles_of
 from satchel.testing import TinyRepository
 from satchel.types import Context, HandleTarget, Range
 from tests.e2e.command import Satchel as Command

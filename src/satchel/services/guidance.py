@@ -11,7 +11,7 @@ from satchel import codec
 from satchel.answer.pins import Pin
 from satchel.answer.request import AssembleRequest, PackingOptions, make_request
 from satchel.answer.search import Workbench
-from satchel.answer.service import settings_mark
+from satchel.answer.session import Account
 from satchel.answer.situation import Guide, MakeEntries, situation_context, situation_request
 from satchel.errors import ConfigError, ContextFileError, UsageError
 from satchel.guidance import texts as guide_texts
@@ -24,15 +24,15 @@ from satchel.guidance.instructions import Applied, Instructions, folders_below
 from satchel.guidance.judge import AnyJudge, VerdictFiles, judged
 from satchel.guidance.situation import Situation, make_situation
 from satchel.intent import Intent, intent_of
-from satchel.open_root import OpenRoot, attempts, bench_of
-from satchel.receipts.service import ReceiptService, with_account, with_guide_handles
-from satchel.receipts.session import Account
-from satchel.receipts.why import saved_request
 from satchel.safety import sanitize
 from satchel.safety.trust import GUIDANCE_ORIGIN, is_trusted, trust_of
 from satchel.search import weights as search_weights
 from satchel.search.change_impact import with_former_names
 from satchel.search.chunks import chunk_of, stored_rows
+from satchel.services.answer import settings_mark
+from satchel.services.open_root import OpenRoot, attempts, bench_of
+from satchel.services.receipts import ReceiptService, with_account, with_guide_handles
+from satchel.services.why import saved_request
 from satchel.store.protocol import Store
 from satchel.types import Context, EdgeType, Failure, HandleTarget, Hit, Kind, ScoredSpan, Signal, Trust
 from satchel.vocabulary import MEMORY_KINDS

@@ -8,7 +8,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.errors import UsageError
-from satchel.receipts.why import Standing
+from satchel.services.why import Standing
 from satchel.testing import TinyRepository
 from tests.e2e.sample import CLIENT
 from tests.e2e.test_question import QUESTION

@@ -7,8 +7,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from satchel.errors import UsageError
-from satchel.open_root import OpenRoot
 from satchel.safety.sanitize import plain_name
+from satchel.services.open_root import OpenRoot
 from satchel.store.place import LOCK_NAME, published_place, stored
 from satchel.types import ShouldStop, never
 

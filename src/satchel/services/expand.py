@@ -32,7 +32,7 @@ from satchel.types import HandleTarget
 from satchel.vocabulary import checked_names
 
 if TYPE_CHECKING:
-    from satchel.open_root import OpenRoot
+    from satchel.services.open_root import OpenRoot
 
 HANDLE_CHARACTERS = 8
 

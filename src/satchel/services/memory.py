@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from satchel.memory.model import ImportReport, Record, Remark
     from satchel.memory.review import Review
     from satchel.memory.values import Values
-    from satchel.open_root import OpenRoot
+    from satchel.services.open_root import OpenRoot
     from satchel.sources.conversations import Exchange
     from satchel.store.protocol import Store
     from satchel.store.sqlite.restore import Restored

@@ -25,9 +25,9 @@ from satchel.types import Context, ContextItem, Failure, HandleTarget, Kind, Omi
 
 if TYPE_CHECKING:
     from satchel.answer.pins import Pin
-    from satchel.open_root import OpenRoot
-    from satchel.receipts.session import Account, SessionFile
-    from satchel.receipts.why import Standing
+    from satchel.answer.session import Account, SessionFile
+    from satchel.services.open_root import OpenRoot
+    from satchel.services.why import Standing
     from satchel.store.protocol import Store
 
 SESSIONS = "sessions"
@@ -191,7 +191,7 @@ class ReceiptService:
         """Return the account of a session, or of a former `state` of its ledger; None without a session."""
         if not session:
             return None
-        from satchel.receipts.session import Account, read_ledger
+        from satchel.answer.session import Account, read_ledger
 
         ledger, failures = read_ledger(self.session_file(session), state)
         shown = sanitize.line(session, len(session) + 1, self._root.settings.redact_allow)
@@ -201,14 +201,14 @@ class ReceiptService:
         """Add the items of an answer to the ledger of its session; return failures."""
         if account is None or not items:
             return []
-        from satchel.receipts.session import add_rows
+        from satchel.answer.session import add_rows
 
         failure = add_rows(self.session_file(session), account.ledger, account.rows(items))
         return [] if failure is None or account.failures else [failure]
 
     def session_file(self, session: str) -> SessionFile:
         """Return the ledger of a session in this root; its id is checked already."""
-        from satchel.receipts.session import SessionFile
+        from satchel.answer.session import SessionFile
 
         return SessionFile(self._root.places.state / SESSIONS, self._root.places.index.name, session)
 
@@ -232,7 +232,7 @@ class ReceiptService:
         and of which no copy is left, becomes a failure. Raises UsageError for a handle that is too old or of another
         root.
         """
-        from satchel.receipts.expand import expand
+        from satchel.services.expand import expand
         from satchel.tokens import counter
 
         settings, rows = self._root.settings, self._targets(handles)
@@ -252,7 +252,7 @@ class ReceiptService:
 
     def _targets(self, handles: Sequence[str]) -> dict[str, HandleTarget]:
         """Return the targets of handles and places, in their order. Raises UsageError."""
-        from satchel.receipts.expand import check_handles, is_place, place_handle
+        from satchel.services.expand import check_handles, is_place, place_handle
 
         names = check_handles(handles)
         rows = dict(self.handles.find([name for name in names if not is_place(name)]))
@@ -266,7 +266,7 @@ class ReceiptService:
 
     def document(self, identity: str, **options: Any) -> Context:
         """Return the full text of a chunk by its id; options as in `expand`. Raises UsageError for an unknown id."""
-        from satchel.receipts.expand import chunk_handle
+        from satchel.services.expand import chunk_handle
 
         row = chunk_handle(identity, self._root)
         if row is None:
@@ -280,7 +280,7 @@ class ReceiptService:
         There are several if the name is not unique, best first. `ask` answers requests. Raises UsageError for an
         unknown name.
         """
-        from satchel.receipts.why import why
+        from satchel.services.why import why
 
         def asked(store: Store) -> list[Standing]:
             try:

@@ -8,6 +8,8 @@ import pytest
 from satchel import Satchel
 from satchel.testing import TinyRepository
 from tests.e2e.sample import sample_repository
+from tests.guidance.conftest import opened as opened
+from tests.guidance.conftest import write as write
 
 
 @pytest.fixture

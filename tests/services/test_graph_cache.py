@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel import Context, Satchel
-from satchel.graph.service import MOST_CONTEXTS, ContextCache, assemble_graph
-from satchel.open_root import attempts, bench_of
+from satchel.services.graph import MOST_CONTEXTS, ContextCache, assemble_graph
+from satchel.services.open_root import attempts, bench_of
 from satchel.types import Format, Usage
 from tests.graph.workspaces import NOW, Export, open_shop
 from tests.oracle import o200k

@@ -16,9 +16,9 @@ from satchel.answer.lessons import lessons_context
 from satchel.answer.request import PackingOptions, make_request
 from satchel.errors import GitError
 from satchel.guidance.bound import bound_records
-from satchel.open_root import OpenRoot, attempts, bench_of
-from satchel.receipts.service import ReceiptService, handles_of
 from satchel.safety.sanitize import clean_field
+from satchel.services.open_root import OpenRoot, attempts, bench_of
+from satchel.services.receipts import ReceiptService, handles_of
 from satchel.system.git import find_repository, head, run
 from satchel.types import Context, Failure, Hit, Kind
 from satchel.vocabulary import LESSON_KINDS, OutcomeStatus

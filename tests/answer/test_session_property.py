@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from satchel import Satchel
-from tests.receipts.sessions import QUESTIONS, Seen, opened
+from tests.answer.sessions import QUESTIONS, Seen, opened
 
 SESSION = itertools.count()
 FILES = ("shop/pool.py", "shop/report.py", "docs/guide.md")

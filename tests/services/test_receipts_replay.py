@@ -10,9 +10,9 @@ import pytest
 from satchel import Satchel
 from satchel.answer.pins import Pin
 from satchel.answer.request import AssembleRequest, request_data, request_from
-from satchel.answer.service import settings_mark
 from satchel.errors import UsageError
 from satchel.operations.json import context_envelope, replayed_envelope
+from satchel.services.answer import settings_mark
 from satchel.settings import Settings
 from satchel.sources.change import Change, ChangedFile
 from satchel.testing import TinyRepository

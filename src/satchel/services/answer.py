@@ -27,13 +27,13 @@ from satchel.answer.request import (
 )
 from satchel.answer.search import Workbench, admitted, kind_search, search, with_guesses
 from satchel.errors import UsageError
-from satchel.open_root import OpenRoot, State, attempts, bench_of
-from satchel.receipts.service import ReceiptService, handles_of, with_account
 from satchel.safety import sanitize
 from satchel.search.chunks import in_workspace
 from satchel.search.filters import parse_filters, parse_strategies, silent
 from satchel.search.query import analyse
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, balanced
+from satchel.services.open_root import OpenRoot, State, attempts, bench_of
+from satchel.services.receipts import ReceiptService, handles_of, with_account
 from satchel.settings import Settings
 from satchel.system.git import find_repository
 from satchel.tokens import counter
@@ -42,9 +42,9 @@ from satchel.vocabulary import Moment, checked_text, workspace_names
 
 if TYPE_CHECKING:
     from satchel.answer.pattern import Matches
+    from satchel.answer.session import Account
     from satchel.answer.situation import MakeGuides
     from satchel.answer.user_models import UserModels
-    from satchel.receipts.session import Account
     from satchel.sources.change import Change
     from satchel.store.protocol import Store
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.receipts import service as handles_module
-from satchel.receipts.service import HandleLedger, handles_of
+from satchel.services import receipts as handles_module
+from satchel.services.receipts import HandleLedger, handles_of
 from satchel.types import HandleTarget, Kind
 from tests.e2e.test_question import QUESTION
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
+from satchel.answer.session import MOST_BYTES, Ledger, Row, SessionFile, add_rows
 from satchel.errors import UsageError
 from satchel.operations.json import context_envelope, expanded_envelope, graph_envelope
-from satchel.receipts.session import MOST_BYTES, Ledger, Row, SessionFile, add_rows
 from satchel.types import Context, Format
+from tests.answer.sessions import QUESTIONS, Seen, opened
 from tests.contracts.five import POOL
 from tests.oracle import o200k
-from tests.receipts.sessions import QUESTIONS, Seen, opened
 from tests.rendered import parse_references
 
 QUESTION = QUESTIONS[0]

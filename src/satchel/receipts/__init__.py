@@ -1,1 +1,0 @@
-"""Handles to expand, explanations of ranks, replays, and the ledgers of sessions."""

@@ -1,0 +1,1 @@
+"""What `Satchel` delegates to: one class for each subject, and the opened root that they share."""
