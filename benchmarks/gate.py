@@ -31,7 +31,11 @@ QUESTIONS = (
     "how does a hook decide that there is nothing to say", "cache of weighed terms between questions",
     "the lock of the index is held by another process", "parse imports of a Python file", "read the settings",
 )  # fmt: skip
-ASKED = (("find code", ["code"], "find"), ("read code", ["code"], "read"), ("find all kinds", [], "find"))
+ASKED: tuple[tuple[str, list[str], str], ...] = (
+    ("find code", ["code"], "find"),
+    ("read code", ["code"], "read"),
+    ("find all kinds", [], "find"),
+)
 """Questions by name: their kinds and their purpose."""
 
 COMMANDS = {
