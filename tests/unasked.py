@@ -7,7 +7,7 @@ from __future__ import annotations
 
 UNASKED = frozenset({
     # of others: what draws, parses, reads settings in TOML, or brings ten modules for one function
-    "asyncio", "importlib.resources", "structlog", "tomllib", "tree_sitter",
+    "asyncio", "importlib.resources", "numpy.ma", "structlog", "tempfile", "tomllib", "tree_sitter",
     # questions about a change, files that have changed, neighbours
     "satchel.search.relations", "satchel.sources.outline", "satchel.search.change_impact",
     "satchel.sources.change",
@@ -20,5 +20,5 @@ UNASKED = frozenset({
     "satchel.store.extract", "satchel.store.writer", "satchel.store.postgres", "psycopg",
 })  # fmt: skip
 
-LOOKS_FURTHER = frozenset({"importlib.resources", "tree_sitter", "satchel.search.relations"})
+LOOKS_FURTHER = frozenset({"tree_sitter", "satchel.search.relations"})
 """What an answer for finding needs beside: it follows the names that shown lines use. That of a prompt does not."""

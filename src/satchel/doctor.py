@@ -104,6 +104,9 @@ def _all(name: str, check: Callable[[], Iterable[Check]]) -> Iterable[Check]:
     """Run a check; one that breaks is a finding itself."""
     try:
         return list(check())
+    except PermissionError as error:
+        folder = Path(error.filename or ".").parent
+        return [fail(name, f"{error.filename}: {error.strerror}", f"let yourself in: chmod u+rwx {folder}")]
     except Exception as error:  # noqa: BLE001 - the fault is shown as a finding
         return [fail(name, f"the check itself failed: {type(error).__name__}: {error}", REPORT_IT)]
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, AnyStr, NamedTuple, cast
 
 EXACT_MARK = "="
 """Prefix of the term of a complete compound. No word contains it, so marked and plain never collide."""
@@ -32,7 +32,7 @@ _memo: dict[str, tuple[str, ...]] = {}
 
 
 class _Pattern:
-    def __init__(self, compiled: Callable[[], re.Pattern[str]]) -> None:
+    def __init__(self, compiled: Callable[[], re.Pattern[Any]]) -> None:
         self._compiled = compiled
 
     def __getattr__(self, name: str) -> Any:
@@ -40,9 +40,9 @@ class _Pattern:
         return value
 
 
-def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+def pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return an expression that is compiled when it is first used: a process uses half of those that it imports."""
-    return cast("re.Pattern[str]", _Pattern(lambda: re.compile(text, flags)))
+    return cast("re.Pattern[AnyStr]", _Pattern(lambda: re.compile(text, flags)))
 
 
 def composed(text: str) -> str:

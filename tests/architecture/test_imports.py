@@ -26,6 +26,7 @@ LEAF_FILES = (
     "system.files",
     "system.globs",
     "system.state_files",
+    "system.signals",
     "system.threads",
     "system.git",
     "system.git_index",

@@ -22,6 +22,24 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == f"satchel, version {__version__}\n"
 
 
+def test_the_version_alone_is_written_without_loading_a_command() -> None:
+    program = (
+        "import sys\nfrom satchel.cli.main import main\nsys.argv = ['satchel', '--version']\ncode = main()\n"
+        "print(code, *({'click', 'satchel.types'} & {*sys.modules}), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == (f"satchel, version {__version__}\n", "0\n")
+
+
+def test_the_version_that_cannot_be_written_is_an_error() -> None:
+    program = (
+        "import os, sys\nfrom satchel.cli.main import main\nos.close(1)\nsys.argv = ['satchel', '--version']\n"
+        "sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "error: Bad file descriptor\n")
+
+
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_help_lists_every_command_with_its_summary(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([option]) == 0

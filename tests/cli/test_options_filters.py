@@ -28,7 +28,7 @@ def test_filters_choose_memories_in_both_searches(satchel: Satchel, options: tup
     remember(satchel)
     found = satchel("memory", "search", "when do deploys happen", *options, "--json").json["memories"]
     assert [row["content"] for row in found] == ["Deploys fail on Fridays"]
-    lines = satchel("search", "when do deploys happen", "--types", "memories", *options).out.splitlines()
+    _, *lines = satchel("search", "when do deploys happen", "--types", "memories", *options).out.splitlines()
     assert [line.endswith("Deploys fail on Fridays") for line in lines] == [True]
 
 
@@ -45,10 +45,10 @@ def test_experiences_and_commits_have_filters_of_their_own(satchel: Satchel) -> 
     satchel("experience", "resolve", "--status", "confirmed", "--result", "Two calls from the pool")
     asked = ("search", "pool closes the session", "--types", "experiences")
     assert satchel(*asked, "--domain", "debugging", "--strategy", "read-the-error", "--outcome", "confirmed").out
-    assert satchel(*asked, "--axis", "strategy").out.startswith("experience:")
+    assert satchel(*asked, "--axis", "strategy").out.splitlines()[1].startswith("experience:")
     assert satchel(*asked, "--outcome", "falsified").out == ""
     by_author = ("search", "wait exponentially", "--types", "commits", "--author")
-    assert satchel(*by_author, "ada").out.startswith("commit:")
+    assert satchel(*by_author, "ada").out.splitlines()[1].startswith("commit:")
     assert satchel(*by_author, "grace").out == ""
 
 

@@ -114,11 +114,15 @@ def test_colour_is_in_the_label_only(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().err == "\x1b[31m\x1b[1merror:\x1b[0m it broke\n"
 
 
-def test_the_lines_of_a_pipe_are_read_as_they_come_and_nobody_waits_for_one_that_is_silent(tmp_path: Path) -> None:
+def test_the_lines_of_a_pipe_are_read_as_they_come_and_nobody_waits_for_one_that_is_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
+    monkeypatch.setattr(streams, "WRITER_SECONDS", 0.01)
     with pytest.raises(UsageError, match="nobody writes"):
-        [*streams.lines_of_pipe(str(pipe), 0.1)]
+        [*streams.lines_of_pipe(str(pipe), 3_600.0)]
+    monkeypatch.setattr(streams, "WRITER_SECONDS", 60.0)
 
     def write() -> None:
         with pipe.open("wb") as file:

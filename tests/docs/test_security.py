@@ -56,6 +56,13 @@ def test_the_script_of_licences_finds_one_for_every_package_and_the_page_names_w
         assert name in PAGE.lower()
 
 
+def test_jobs_of_ci_use_each_action_by_the_digest_of_a_commit() -> None:
+    for file in (REPOSITORY / ".github" / "workflows").glob("*.yml"):
+        used = re.findall(r"uses: (.*)", file.read_text(encoding="utf-8"))
+        assert used, file
+        assert [one for one in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}  # v[\d.]+", one)] == []
+
+
 def test_jobs_of_ci_have_no_rights_but_those_they_name() -> None:
     for file in (REPOSITORY / ".github" / "workflows").glob("*.yml"):
         text = file.read_text(encoding="utf-8")

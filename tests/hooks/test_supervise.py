@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from satchel.doctor import check_hooks
 from satchel.errors import StoreError
 from satchel.hooks import supervise, worker
 from satchel.hooks.hosts import Event
-from satchel.system import telemetry
+from satchel.system import resident, telemetry
 from tests.hooks.conftest import Host
 
 QUESTION = "where is an order sent again when the connection drops?"
@@ -119,6 +120,49 @@ def test_the_switch_is_looked_at_before_anything_else(monkeypatch: pytest.Monkey
     assert supervise.main(["prompt"]) == 0
     assert not supervise.is_off("1")
     assert not supervise.is_off(None)
+
+
+@pytest.mark.parametrize(("is_busy", "seconds"), [(False, supervise.RESIDENT_SECONDS), (True, 303.0)])
+def test_on_a_busy_machine_a_hook_waits_for_a_resident_to_the_end(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], is_busy: bool, seconds: float
+) -> None:
+    asked: list[tuple[float, float]] = []
+
+    def ask(_place: str, *request: Any) -> list[bytes]:
+        *_, deadline, patience = request
+        asked.append((deadline - began, patience))
+        return [b"", b'{"a": 1}']
+
+    monkeypatch.setattr(supervise, "is_busy", lambda: is_busy)
+    monkeypatch.setattr(resident, "address", lambda _root: "/socket")
+    monkeypatch.setattr(resident, "ask", ask)
+    began = time.monotonic()
+    assert supervise.main(["prompt"]) == 0
+    assert capfd.readouterr().out == '{"a": 1}'
+    ((deadline, patience),) = asked
+    assert deadline == pytest.approx(seconds, abs=60)
+    assert (patience > resident.ACCEPT_SECONDS) is is_busy
+
+
+def test_a_hook_whose_resident_had_all_its_time_is_late_and_starts_no_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path))
+    monkeypatch.setattr(supervise, "_noted_late", False)
+    monkeypatch.setattr(supervise, "is_busy", lambda: True)
+    monkeypatch.setattr(supervise, "GRACE_SECONDS", -300.0)
+    monkeypatch.setattr(resident, "address", lambda _root: "/socket")
+    monkeypatch.setattr(supervise, "_start", None)
+    assert supervise.main(["prompt"]) == 0
+    assert "1 events of the last week" in check_hooks(Folders.from_environment()).message
+
+
+def test_a_machine_is_busy_if_more_wants_to_run_than_leaves_time_for_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(supervise.is_busy(), bool)
+    monkeypatch.setattr(os, "cpu_count", lambda: 10**6)
+    assert not supervise.is_busy()
+    monkeypatch.setattr(supervise, "BUSY", 0)
+    assert supervise.is_busy()
 
 
 def test_the_age_of_a_process_is_known_or_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,10 +273,12 @@ def test_the_file_of_late_events_stays_small(tmp_path: Path, monkeypatch: pytest
 def test_the_project_that_the_host_names_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     passed: list[Sequence[str]] = []
 
-    def ask(arguments: Sequence[str], *_: object) -> list[bytes]:
+    def ask(_place: str, arguments: Sequence[str], *_: object, is_patient: bool) -> list[bytes]:
+        assert not is_patient
         passed.append([*arguments])
         return [b"", b""]
 
+    monkeypatch.setattr(supervise, "is_busy", lambda: False)
     monkeypatch.setattr(supervise, "_resident_answer", ask)
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/home/a/project")
     assert supervise.main(["prompt"]) == 0

@@ -10,7 +10,7 @@ import pytest
 
 from satchel import text
 from satchel.engine import Satchel
-from satchel.errors import LockedError
+from satchel.errors import LockedError, ReadOnlyStoreError, SatchelError
 from satchel.store import extract
 from satchel.store.protocol import WORDS_VERSION
 from satchel.store.sqlite import SqliteStore
@@ -90,13 +90,20 @@ def test_words_are_made_anew_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("earlier")
+@pytest.mark.parametrize(
+    ("error", "is_told"), [(LockedError("another process writes"), True), (ReadOnlyStoreError("a reader"), False)]
+)
 def test_a_memory_file_that_cannot_be_written_is_read_with_its_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: SatchelError,
+    is_told: bool,
 ) -> None:
     def refuse(_: SqliteStore) -> None:
-        raise LockedError("another process writes")
+        raise error
 
     monkeypatch.setattr(SqliteStore, "write", refuse)
     with Satchel.open(tmp_path) as satchel:
         assert satchel.memories.search("key")
-    assert "memory_words_not_renewed" in capsys.readouterr().err
+    assert ("memory_words_not_renewed" in capsys.readouterr().err) is is_told

@@ -89,7 +89,7 @@ def test_a_session_is_not_sent_the_same_twice(ask: Ask) -> None:
 
 def test_files_are_listed_with_their_best_parts(ask: Ask) -> None:
     answered = ask("search", question="backoff", types=["code", "commits"], limit=2)
-    assert answered.text.splitlines()[0].startswith("shop/client.py  0.")
+    assert answered.text.splitlines()[1].startswith("shop/client.py  0.")
     assert ask("search", question="zebra").notes == ("nothing here matches the question",)
 
 

@@ -53,11 +53,12 @@ def test_a_long_file_without_a_grammar_is_cut_into_gaps() -> None:
 def test_only_the_grammar_that_is_needed_is_loaded() -> None:
     program = (
         "import sys\n"
+        "from satchel.sources.code.languages import grammar\n"
         "from satchel.sources.outline import outline_file\n"
         "outline_file('a.md', '# A')\n"
         "assert 'tree_sitter' not in sys.modules\n"
         "outline_file('a.go', 'package a')\n"
-        "assert {name for name in sys.modules if name.startswith('tree_sitter_')} >= {'tree_sitter_go'}\n"
-        "assert 'tree_sitter_python' not in sys.modules\n"
+        "assert grammar.cache_info().currsize == 1\n"
+        "assert not {'importlib.resources', 'tree_sitter_go', 'tree_sitter_python'} & {*sys.modules}\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from satchel import Satchel
+from satchel.doctor import check_index, examined
 from satchel.errors import StoreError
 from satchel.store.sqlite import SqliteStore, connection
 from tests.e2e.sample import sample_repository
@@ -66,6 +67,7 @@ def test_what_is_stored_is_read_where_nothing_can_be_written(tmp_path: Path, mon
     [
         (SimpleNamespace(f_flag=0, f_frsize=4096, f_blocks=9, f_bfree=1, f_bavail=0, f_favail=9), "the disk is full"),
         (SimpleNamespace(f_flag=os.ST_RDONLY, f_bavail=9, f_favail=9), "its file system is read-only"),
+        (SimpleNamespace(f_flag=0, f_frsize=1, f_blocks=0, f_bfree=0, f_bavail=0, f_favail=0), "keeps no files"),
     ],
 )
 def test_a_message_tells_a_full_disk_from_damage(
@@ -75,9 +77,37 @@ def test_a_message_tells_a_full_disk_from_damage(
     (tmp_path / "folder").write_text("a file where the folder has to be")
     with pytest.raises(StoreError, match=reason):
         SqliteStore(tmp_path / "folder" / "memory.db", durable=True)
-    assert connection.obstacle(tmp_path / "memory.db") == reason
+    assert reason in connection.obstacle(tmp_path / "memory.db")
 
 
 def test_every_folder_of_a_store_is_private(tmp_path: Path) -> None:
     SqliteStore(tmp_path / "home" / "cache" / "index.db").close()
     assert {folder.stat().st_mode & 0o777 for folder in (tmp_path / "home", tmp_path / "home" / "cache")} == {0o700}
+
+
+def test_an_index_whose_folder_may_not_be_opened_costs_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    root = sample_repository(tmp_path / "shop").root
+    with Satchel.open(root) as satchel:
+        satchel.index()
+        satchel.memories.add(MEMORY)
+        index = satchel.places.index
+    exists = Path.exists
+
+    def refused(path: Path) -> bool:
+        if index in path.parents:
+            raise PermissionError(13, "Permission denied", str(path))
+        return exists(path)
+
+    # Root, who may run the tests, can open any folder.
+    monkeypatch.setattr(Path, "exists", refused)
+    monkeypatch.setattr(connection, "obstacle", lambda _: "you may not write there")
+    assert connection.read_only(index / "index.db") is None
+    with Satchel.open(root) as satchel:
+        assert [memory.content for memory in satchel.memories.listed()] == [MEMORY]
+    (found,) = examined("index", lambda: check_index(satchel.places))
+    assert (found.message, found.fix) == (
+        f"{index / 'index.db'}: Permission denied", f"let yourself in: chmod u+rwx {index}",
+    )  # fmt: skip

@@ -47,6 +47,28 @@ def answering(text: bytes, *, again: bytes = b"") -> Iterator[str]:
         thread.join()
 
 
+def test_a_sign_of_life_may_take_as_long_as_the_client_is_patient() -> None:
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as door:
+        door.bind(f"{folder}/door")
+        door.listen()
+        found: list[list[bytes]] = []
+
+        def client(patience: float) -> None:
+            found.append(ask(f"{folder}/door", COMMAND, [], b"", time.monotonic() + 600.0, patience))
+
+        for patience, expected in ((0.001, []), (600.0, [b"answer"])):
+            thread = threading.Thread(target=client, args=(patience,))
+            thread.start()
+            connection, _ = door.accept()
+            if not expected:
+                thread.join()
+            with connection, suppress(OSError):
+                connection.sendall(ACCEPTED + framed([b"answer"]))
+                connection.recv(1 << 20)
+            thread.join()
+            assert found.pop() == expected
+
+
 @pytest.mark.parametrize("again", [b"", b"x" * 65_536])
 def test_an_answer_that_is_wrong_or_never_ends_is_none_within_the_deadline(again: bytes) -> None:
     with answering(ACCEPTED + b"3\n-3\n", again=again) as place:

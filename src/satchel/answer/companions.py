@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -13,6 +12,7 @@ from satchel.answer.candidates import Candidate, Step, cut_note, lines_size, wit
 from satchel.answer.sections import Follow, Group, subtract
 from satchel.answer.source_lines import Lines, joined, without_blank_ends
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN, excerpt
+from satchel.text import pattern
 from satchel.types import Chunk, Detail, Freshness, Import, Kind, Outline, Range, Role
 
 WHOLE_BEST_TOKENS = 500
@@ -27,10 +27,10 @@ LONGER_DROP = 1.5
 RECORD_GROWTH = 2.0
 """Length of the next passage of a record, as a multiple of the last."""
 
-_WORD = re.compile(r"[^\W\d]\w*")
-_STEM_SUFFIX = re.compile(r"\.(?:h|hh|hpp|hxx|inc|inl|php|rb|sh|bash|js|mjs|cjs|ts|d\.ts)$")
-_SEPARATOR = re.compile(r"[^\w]+")
-_REEXPORT = re.compile(r"export\b(?!\s+import\b)")
+_WORD = pattern(r"[^\W\d]\w*")
+_STEM_SUFFIX = pattern(r"\.(?:h|hh|hpp|hxx|inc|inl|php|rb|sh|bash|js|mjs|cjs|ts|d\.ts)$")
+_SEPARATOR = pattern(r"[^\w]+")
+_REEXPORT = pattern(r"export\b(?!\s+import\b)")
 _UNKNOWN = frozenset({"*", "."})
 """Names that import everything in a module; the second one is for Go."""
 

@@ -18,8 +18,7 @@ from satchel.answer.sections import Section
 from satchel.answer.source_lines import Lines
 from satchel.search.query import Query, subject_of
 from satchel.search.strength import strength_at
-from satchel.sources.code.languages import language_of
-from satchel.sources.docs import PROSE
+from satchel.sources.code.languages import PROSE, language_of
 from satchel.sources.roles import Peripheral, peripheral_role
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon

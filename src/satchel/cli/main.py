@@ -26,6 +26,8 @@ def main() -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if (event := hook_event(sys.argv[1:])) is not None:
         _answer_hook(event)
+    if sys.argv[1:] == ["--version"] and _is_version_written():
+        return 0
     gc.disable()  # what is imported stays; a command turns it on again when it begins
     try:
         if (code := _resident_code(sys.argv[1:])) is not None:
@@ -37,6 +39,16 @@ def main() -> int:
         return 130  # exit code after Ctrl-C: 128 and the number of the signal, as shells have it
     finally:
         gc.freeze()  # the system frees everything at once: the interpreter need not look for cycles before
+
+
+def _is_version_written() -> bool:
+    """Write the version without loading what commands need, and return whether that was possible."""
+    from satchel import __version__
+
+    try:
+        return os.write(1, f"satchel, version {__version__}\n".encode()) > 0
+    except OSError:
+        return False  # the command meets the same fault and reports it
 
 
 def hook_event(arguments: list[str]) -> list[str] | None:

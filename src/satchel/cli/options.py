@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
+COLLECTED_AFTER = (50_000, 20, 50)
+"""Thresholds of the garbage collector: a question makes few cycles, and many objects that live as long as it."""
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 Run = Callable[..., "int | None"]
 Completion = Callable[[click.Context, click.Parameter, str], list[str]]
@@ -71,6 +74,7 @@ class Command(click.Command):
         """Run the command. Raises UsageError in the spelling of the options."""
         if not gc.isenabled():
             gc.freeze()
+            gc.set_threshold(*COLLECTED_AFTER)
             gc.enable()
         try:
             return super().invoke(ctx)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 
 from satchel.cli import streams
-from satchel.cli.options import Invocation
+from satchel.cli.options import COLLECTED_AFTER, Invocation
 from satchel.errors import LockedError
 from satchel.operations.operation import Answered, Caller, Operation, Spelling, StoppedError
-from satchel.system.threads import signals_to
+from satchel.system.signals import signals_to
 from satchel.types import UNFINISHED, Failure
 
 if TYPE_CHECKING:
@@ -96,9 +96,6 @@ SPELLING = Spelling(
     supersede="`satchel memory supersede {old} {new}` links them",
 )  # fmt: skip
 """The spelling of options and commands on the command line."""
-
-COLLECTED_AFTER = (50_000, 20, 50)
-"""Thresholds of the garbage collector in a process that answers many questions."""
 
 
 class Interrupt:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import shutil
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -125,6 +125,8 @@ def say(text: str, *, color: str = "", **style: Any) -> None:
 
 def redraw(line: str = "") -> None:
     """Write the last line of a terminal again, cut to its width; without a text only remove it."""
+    import shutil  # here, because it brings three libraries for archives
+
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K")
         sys.stderr.flush()
@@ -271,25 +273,33 @@ def _check_size(name: str, length: int, size: int, longest: int, most: int) -> N
         raise UsageError(f"{name} has more than {most:,} bytes: split it, and import one part after the other")
 
 
+WRITER_SECONDS = 2.0
+"""Time in which somebody has to open a named pipe to write to it."""
+
+
 def lines_of_pipe(
     path: str, silence_seconds: float = 10.0, longest: int = LONGEST_LINE, most: int = MOST_IMPORTED_BYTES
 ) -> Iterator[bytes]:
     """Yield the lines of a named pipe, as `lines_of`, without their ends.
 
-    Raises UsageError after so long without any: nobody may write to it.
+    Raises UsageError if nobody writes to it, or after so long without any.
     """
     import select
 
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     rest, size, is_ended = bytearray(), 0, False
+    fault = UsageError(f"{path} is a pipe that nobody writes to: give a file, or - for standard input")
     try:
+        chunk = _first_of(descriptor, min(WRITER_SECONDS, silence_seconds))
+        if chunk is None:
+            raise fault
         waiting = select.poll()
         waiting.register(descriptor, select.POLLIN)
         while not is_ended:
-            ready = waiting.poll(silence_seconds * 1_000)
-            if not ready:
-                raise UsageError(f"{path} is a pipe that nobody writes to: give a file, or - for standard input")
-            chunk = os.read(descriptor, 1 << 16)
+            if not chunk:
+                if not waiting.poll(silence_seconds * 1_000):
+                    raise fault
+                chunk = os.read(descriptor, 1 << 16)
             is_ended = not chunk
             size += len(chunk)
             first, *lines = chunk.split(b"\n")
@@ -298,7 +308,22 @@ def lines_of_pipe(
                 yield bytes(rest)
                 rest = bytearray(line)
             _check_size(path, len(rest), size, longest, most)
+            chunk = b""
         if rest:
             yield bytes(rest)
     finally:
         os.close(descriptor)
+
+
+def _first_of(descriptor: int, seconds: float) -> bytes | None:
+    """Return the first bytes of a pipe, none yet if somebody has it open, and None if nobody opens it in this time."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            if chunk := os.read(descriptor, 1 << 16):
+                return chunk
+        except BlockingIOError:
+            return b""
+        if time.monotonic() >= until:
+            return None
+        time.sleep(0.02)

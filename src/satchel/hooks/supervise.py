@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 DEADLINE_SECONDS = 2.0
-"""Time from the start of the process to its end. Hosts wait longer, but so does a person."""
+"""Time from the start of the process to its end, on a machine that is not busy. Hosts wait longer."""
 
 WORKER_SECONDS = 1.6
 """Time after which the worker is killed; the rest is for the entry in the log."""
@@ -36,7 +36,16 @@ _OFF = frozenset({"0", "false", "no", "off"})
 _UNKNOWN_START = 0.05  # seconds that the interpreter took to get here, where the system does not say
 
 RESIDENT_SECONDS = 0.8
-"""Time from the start of the process until a resident process must have answered; a worker needs the rest."""
+"""Time from the start of the process until a resident process must have answered; a worker needs the rest.
+
+On a busy machine a worker would not be done in that rest: there the hook waits for the resident to the end.
+"""
+
+BUSY = 3
+"""Tasks per core that want to run, this process included, from which a machine is busy: a worker computes for .4 s."""
+
+GRACE_SECONDS = 3.0
+"""Seconds added to the limits on a busy machine with a resident; set-up lets hosts wait twice as long."""
 
 MOST_BYTES = 16_000_000
 """Size limit of an event: a tool that wrote a large file sends all of it."""
@@ -62,24 +71,30 @@ def main(arguments: Sequence[str], work: Work | None = None) -> int:
     child = 0
     try:
         arguments = [*arguments, *_project()]
-        _arm(began + DEADLINE_SECONDS)
+        place = resident.address(resident.root_of(arguments)) if work is None else ""
+        grace = GRACE_SECONDS if place and is_busy() else 0.0
+        limits = began + grace  # the moment from which the limits count
+        _arm(limits + DEADLINE_SECONDS)
         if is_off(os.environ.get(SWITCH)):
             return 0
-        raw = receive(0, began + WORKER_SECONDS)
+        raw = receive(0, limits + WORKER_SECONDS)
         if work is None:
-            if parts := _resident_answer(arguments, raw, began + RESIDENT_SECONDS):
+            if parts := _resident_answer(place, arguments, raw, limits, is_patient=grace > 0):
                 _write(*parts)
+                return 0
+            if time.monotonic() >= limits + WORKER_SECONDS:
+                note_late()
                 return 0
             work = _worker
         if not hasattr(os, "fork"):
-            _alone(arguments, raw, began, work)
+            _alone(arguments, raw, limits, work)
             return 0
-        child, source = _start(arguments, raw, began, work)
-        received = _collected(source, began + WORKER_SECONDS)
+        child, source = _start(arguments, raw, limits, work)
+        received = _collected(source, limits + WORKER_SECONDS)
         if not _answer(received):
             _end(child)
         child = 0
-        _pass_on(received, arguments, began)
+        _pass_on(received, arguments, began, grace)
     except BaseException as error:  # noqa: BLE001 - a hook must not fail, not even when it is ended by a signal
         if child:
             _end(child)
@@ -146,10 +161,24 @@ def _worker(arguments: Sequence[str], raw: bytes) -> tuple[str, bytes]:
     return work(arguments, raw)
 
 
-def _resident_answer(arguments: Sequence[str], raw: bytes, deadline: float) -> list[bytes]:
-    """Ask a resident process, if there is one and time for it; returns a note and the answer, or nothing."""
-    place = resident.address(resident.root_of(arguments)) if time.monotonic() < deadline else ""
-    return resident.ask(place, resident.HOOK, arguments, raw, deadline) if place else []
+def _resident_answer(
+    place: str, arguments: Sequence[str], raw: bytes, limits: float, *, is_patient: bool
+) -> list[bytes]:
+    """Ask the resident process at a socket, if there is one and time for it; returns a note and the answer."""
+    deadline = limits + (WORKER_SECONDS if is_patient else RESIDENT_SECONDS)
+    rest = deadline - time.monotonic()
+    patience = rest if is_patient else resident.ACCEPT_SECONDS
+    return resident.ask(place, resident.HOOK, arguments, raw, deadline, patience) if place and rest > 0 else []
+
+
+def is_busy() -> bool:
+    """Return whether more processes want to run now than would leave time for a worker; false where it is not known."""
+    try:
+        with open("/proc/loadavg", "rb") as file:  # noqa: PTH123 - no pathlib here
+            wanting = int(file.read().split()[3].partition(b"/")[0])
+    except (OSError, ValueError, IndexError):
+        return False
+    return wanting >= BUSY * (os.cpu_count() or 1)
 
 
 def _age() -> float:
@@ -181,7 +210,7 @@ def _arm(deadline: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, max(deadline - time.monotonic(), 0.01))
 
 
-def _start(arguments: Sequence[str], raw: bytes, began: float, work: Work) -> tuple[int, int]:
+def _start(arguments: Sequence[str], raw: bytes, limits: float, work: Work) -> tuple[int, int]:
     """Start the worker; returns its process id and the end of the pipe that its answer comes from."""
     source, target = os.pipe()
     child = os.fork()
@@ -193,7 +222,7 @@ def _start(arguments: Sequence[str], raw: bytes, began: float, work: Work) -> tu
         for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGALRM"):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
         # The timer is not inherited; this one ends the worker if its supervisor was killed.
-        signal.setitimer(signal.ITIMER_REAL, max(began + DEADLINE_SECONDS - time.monotonic(), 0.01))
+        signal.setitimer(signal.ITIMER_REAL, max(limits + DEADLINE_SECONDS - time.monotonic(), 0.01))
         gc.disable()  # the process ends before it would have anything to collect
         _silence()
         _send(target, *_guarded(arguments, raw, work))
@@ -257,15 +286,16 @@ def _answer(received: bytes) -> tuple[bytes, bytes] | None:
     return (note, answer) if newline and size.isdigit() and int(size) == len(answer) else None
 
 
-def _pass_on(received: bytes, arguments: Sequence[str], began: float) -> None:
+def _pass_on(received: bytes, arguments: Sequence[str], began: float, grace: float = 0.0) -> None:
     """Write a complete answer; without one, write the reason to standard error and the log."""
     if answer := _answer(received):
         _write(*answer)
         return
-    is_late = time.monotonic() - began >= WORKER_SECONDS
+    limit = WORKER_SECONDS + grace
+    is_late = time.monotonic() - began >= limit
     if is_late:
         note_late()
-    reason = f"no answer within {WORKER_SECONDS:g} s" if is_late else "the worker died"
+    reason = f"no answer within {limit:g} s" if is_late else "the worker died"
     _say(reason)
     _log(arguments, reason, (time.monotonic() - began) * 1000)
 
@@ -299,7 +329,7 @@ def note_late() -> None:
             os.close(descriptor)
 
 
-def _alone(arguments: Sequence[str], raw: bytes, began: float, work: Work) -> None:
+def _alone(arguments: Sequence[str], raw: bytes, limits: float, work: Work) -> None:
     """Work in this process, where processes cannot be forked; a timer ends it at the deadline."""
     import threading
 
@@ -307,7 +337,7 @@ def _alone(arguments: Sequence[str], raw: bytes, began: float, work: Work) -> No
         note_late()
         os._exit(0)
 
-    timer = threading.Timer(max(began + WORKER_SECONDS - time.monotonic(), 0.01), give_up)
+    timer = threading.Timer(max(limits + WORKER_SECONDS - time.monotonic(), 0.01), give_up)
     timer.daemon = True
     timer.start()
     out, err = os.dup(1), os.dup(2)

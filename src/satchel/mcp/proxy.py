@@ -28,7 +28,8 @@ from satchel.mcp.pipes import FIRST_SIGNAL_CODE, KILL, Child, Output, Parent, Pi
 from satchel.results.tools import SITUATION_ITEM, call_situation, context_used
 from satchel.safety import sanitize
 from satchel.settings import SETTINGS
-from satchel.system.threads import Threads, signals_to
+from satchel.system.signals import signals_to
+from satchel.system.threads import Threads
 from satchel.types import Data, Json
 
 if TYPE_CHECKING:
@@ -61,6 +62,22 @@ def parsed(line: bytes) -> Any:
         return {} if b'"jsonrpc"' in line else None
     messages = value if isinstance(value, list) else [value]
     return value if any(isinstance(one, dict) and "jsonrpc" in one for one in messages) else None
+
+
+def without_marks(line: bytes) -> bytes:
+    """Return a line of the server without what marks items of satchel; any other line as it is."""
+    name = next(iter(MARKED))
+    # A mark with an escape in its name is one, too.
+    if name.encode() not in line and b"\\u00" not in line and b"\\/" not in line:
+        return line
+    forged: list[str] = []
+
+    def kept(pairs: list[tuple[str, Any]]) -> Json:
+        forged.extend(key for key, _ in pairs if key == name)
+        return {key: value for key, value in pairs if key != name}
+
+    message = json.loads(_decoded(line), object_pairs_hook=kept)
+    return json.dumps(message).encode() + b"\n" if forged else line
 
 
 def request_of(message: object) -> Request | None:
@@ -206,6 +223,7 @@ class Relay:
             if line.strip():
                 self._junk.write([line if line.endswith(b"\n") else line + b"\n"])
             return True
+        line = without_marks(line) if message else line
         with self._guard:
             requests = [self._requests.pop(key, None) for key in answered_keys(message)]
         request = requests[0] if len(requests) == 1 else None  # the answers of a batch pass unchanged

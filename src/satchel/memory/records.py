@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from satchel import codec
 from satchel import text as words
 from satchel.codec import iso_time
-from satchel.errors import LockedError, StoreError, UsageError
+from satchel.errors import LockedError, ReadOnlyStoreError, StoreError, UsageError
 from satchel.memory.model import (
     KINDS,
     RECORDS,
@@ -104,7 +104,7 @@ def renew_words(store: DatabaseStore) -> None:
     """Make the search terms of all records anew, because another version of the analysis made them.
 
     Texts, fields, ids and vectors stay as they are. A file that cannot be written keeps its terms, with a line in the
-    log: nearly all words are still found.
+    log: nearly all words are still found. Somebody who may only read leaves it to the others without a word.
     """
     try:
         with store.write() as writer:
@@ -112,6 +112,8 @@ def renew_words(store: DatabaseStore) -> None:
                 for kind in MEMORY_KINDS:
                     writer.replace_words(kind, _stored_documents(store, kind))
                 writer.set_meta(WORDS_VERSION, words.ANALYSIS_VERSION)
+    except ReadOnlyStoreError:
+        return
     except (LockedError, StoreError) as error:
         telemetry.warning("memory_words_not_renewed", reason=str(error))
 

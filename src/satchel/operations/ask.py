@@ -13,7 +13,7 @@ from satchel import vocabulary
 from satchel.answer.truncation import strategy_names
 from satchel.errors import UsageError
 from satchel.operations import json
-from satchel.operations.json import NO_GUIDE, hit_lines, no_answer, no_items, no_walk
+from satchel.operations.json import NO_GUIDE, hit_list, no_answer, no_items, no_walk
 from satchel.operations.operation import Answered, Operation, OperationCall, Parameter, Shape, text
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
@@ -185,7 +185,7 @@ def _search(call: OperationCall) -> Answered:
     hits, uncounted = counted_hits(hits, engine.opened.line_counts.of)
     envelope = json.search_envelope(request.query, hits, [*notes, *uncounted], engine.store.revision)
     why_empty = () if hits else ("nothing here matches the question",)
-    return Answered("\n".join(hit_lines(hits)), envelope, why_empty)
+    return Answered("\n".join(hit_list(hits)), envelope, why_empty)
 
 
 def _search_pattern(call: OperationCall) -> Answered:

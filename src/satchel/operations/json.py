@@ -12,7 +12,7 @@ from satchel import __version__
 from satchel.codec import Field, many, maybe, record
 from satchel.operations.operation import Spelling
 from satchel.safety import sanitize
-from satchel.safety.sanitize import clean_field, inert
+from satchel.safety.sanitize import DATA_NOTICE, clean_field, inert, plain_name
 from satchel.text import asks_nothing
 from satchel.types import NO_REVISION, UNFINISHED, Context, Data, Failure, Hit, Json, Location, Omission
 
@@ -245,6 +245,15 @@ class ListedFile(NamedTuple):
     parts: tuple[Hit, ...]
 
 
+NOTICE = f"{DATA_NOTICE}."
+"""The first line of a list of names and titles that others wrote."""
+
+
+def hit_list(hits: Sequence[Hit]) -> list[str]:
+    """Return the lines of a list of hits below the notice that they are data; none without hits."""
+    return [NOTICE, *hit_lines(hits)] if hits else []
+
+
 def hit_lines(hits: Sequence[Hit]) -> Iterator[str]:
     """Yield the lines of a list: `src/a.py  0.43` and below it `  10-20  C.method: 12 return f(x)`, or a record."""
     for path, listed in groupby(hits, key=_path_of):
@@ -261,7 +270,7 @@ def _path_of(hit: Hit) -> str:
 def _part_line(hit: Hit) -> str:
     location = hit.chunk.location
     assert location is not None
-    title = "" if hit.chunk.title == location.path else f"  {inert(clean_field(hit.chunk.title))}"
+    title = "" if hit.chunk.title == location.path else f"  {inert(plain_name(clean_field(hit.chunk.title)))}"
     text = (
         ""
         if hit.best_line is None

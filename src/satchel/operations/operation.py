@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.errors import SatchelError, UsageError
-from satchel.safety.sanitize import clean_field
 from satchel.types import Data, Failure, Json, ShouldStop, never
 from satchel.vocabulary import MOMENT_EXAMPLE, parse_moment, workspace_names
 
@@ -91,8 +90,15 @@ class Parameter(NamedTuple):
         try:
             return check(value)
         except (TypeError, ValueError, OverflowError):
-            shown = clean_field(repr(value), SHOWN_CHARACTERS)
+            shown = _shown(repr(value))
             raise UsageError(f"{self.name} is {shown}: give {example}", self.name) from None
+
+
+def _shown(wrong: str) -> str:
+    """Return a wrong name or value as a message shows it."""
+    from satchel.safety.sanitize import clean_field  # here, because most calls are right
+
+    return clean_field(wrong, SHOWN_CHARACTERS)
 
 
 def text(name: str, meaning: str, choices: Sequence[str] = (), **options: Any) -> Parameter:
@@ -118,7 +124,7 @@ def checked_arguments(operation: str, parameters: Sequence[Parameter], values: D
             continue
         parameter = spellings[name]
         if parameter.name in arguments:
-            raise UsageError(f"{clean_field(name)} is given under two names: give {parameter.name} alone")
+            raise UsageError(f"{_shown(name)} is given under two names: give {parameter.name} alone")
         arguments[parameter.name] = parameter.checked(value)
     for one in parameters:
         if one.is_required and one.name not in arguments:
@@ -132,7 +138,7 @@ def _unknown(operation: str, name: str, spellings: Sequence[str], parameters: Se
     near = get_close_matches(name.lower(), spellings, n=1)
     suggestion = f" (did you mean {near[0]}?)" if near else ""
     choice = f"choose from {', '.join(one.name for one in parameters)}" if parameters else "it has none"
-    return f"{operation} has no argument {clean_field(name, SHOWN_CHARACTERS)!r}{suggestion}: {choice}"
+    return f"{operation} has no argument {_shown(name)!r}{suggestion}: {choice}"
 
 
 def _instance(value: Any, kind: type) -> Any:
@@ -342,13 +348,11 @@ def flat(arguments: Data) -> Json:
     """
     options = {} if arguments.get(OPTIONS) is None else arguments[OPTIONS]
     if not isinstance(options, dict):
-        raise UsageError(
-            f'{OPTIONS} is {clean_field(repr(options), SHOWN_CHARACTERS)}: give an object, as {{"{HELP}": true}}'
-        )
+        raise UsageError(f'{OPTIONS} is {_shown(repr(options))}: give an object, as {{"{HELP}": true}}')
     plain = {name: value for name, value in arguments.items() if name != OPTIONS}
     for name in options:
         if name in plain:
-            raise UsageError(f"{clean_field(name, SHOWN_CHARACTERS)} is given twice: leave it out of {OPTIONS}")
+            raise UsageError(f"{_shown(name)} is given twice: leave it out of {OPTIONS}")
     return plain | options
 
 

@@ -24,6 +24,7 @@ from satchel.errors import SatchelError, UsageError
 from satchel.safety.secret_rules import ASSIGNED, GATES, Extent, SecretRule, shapes
 from satchel.safety.secret_sentences import without_secrets
 from satchel.system import files
+from satchel.text import pattern
 from satchel.types import Chunk, Failure, Hit
 
 REDACTION_VERSION = 5
@@ -57,9 +58,7 @@ def _scanner(anchor: str) -> re.Pattern[str]:
     return re.compile(f"{re.escape(anchor)}{GATES.get(anchor, '')}(?:{branches})", re.ASCII)
 
 
-_EXEMPT = re.compile(
-    r"allow(?:(?<=pragma: allow)list (nextline )?secret|(?<=satchel:allow)-secret|(?<=gitleaks:allow)\b)"
-)
+_EXEMPT = pattern(r"allow(?:(?<=pragma: allow)list (nextline )?secret|(?<=satchel:allow)-secret|(?<=gitleaks:allow)\b)")
 
 
 def _exempt_lines(text: str) -> Iterator[Extent]:
@@ -103,11 +102,11 @@ def _finds(text: str) -> list[Find]:
 @lru_cache(maxsize=16)
 def _compiled(allow: tuple[str, ...]) -> Sequence[re.Pattern[str]]:
     patterns = []
-    for pattern in allow:
+    for expression in allow:
         try:
-            patterns.append(re.compile(pattern))
+            patterns.append(re.compile(expression))
         except re.error as error:
-            raise UsageError(f"allowed secret {pattern!r} is not a regular expression: {error}") from error
+            raise UsageError(f"allowed secret {expression!r} is not a regular expression: {error}") from error
     return patterns
 
 
@@ -138,7 +137,7 @@ def redact(text: str, allow: Sequence[str] = ()) -> tuple[str, Mapping[str, int]
     return "".join((*parts, text[done:])), dict(sorted(counts.items()))
 
 
-_MARK = re.compile(r"\[REDACTED:([a-z-]{1,40})\]")
+_MARK = pattern(r"\[REDACTED:([a-z-]{1,40})\]")
 
 
 def marks(text: str) -> dict[str, int]:
@@ -206,21 +205,25 @@ def _between(ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of suspicious characters and of those to keep; compiled late, as most texts are ASCII."""
+def _suspicious() -> re.Pattern[str]:
+    """Return the expression for a character that may be hidden; compiled late, as most texts are ASCII."""
     # A negated class of the visible ranges is 15 times as fast: the engine leaves it at its first range.
     visible = "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in _between(_HIDDEN_RANGES))
-    suspicious = re.compile(f"[^{visible}]")
-    kept = re.compile(
+    return re.compile(f"[^{visible}]")
+
+
+@cache
+def _kept() -> re.Pattern[str]:
+    """Return the expression for a suspicious character that has a meaning where it is."""
+    return re.compile(
         rf"(?<=[{_EMOJI}])[{_SELECTORS}]"  # red heart: U+2764 U+FE0F
         rf"|(?:(?<=[{_EMOJI}])|(?<=[{_EMOJI}][{_SELECTORS}]))\u200d(?=[{_EMOJI}])"  # couple: U+1F468 U+200D U+1F469
         r"|(?<=[0-9#*])\ufe0f(?=\u20e3)"  # keycap: 1 U+FE0F U+20E3
         rf"|(?<=[{_JOINED_LETTERS}])[{_JOINERS}](?=[{_JOINED_LETTERS}])"  # Persian compound words
     )
-    return suspicious, kept
 
 
-_BREAK = re.compile(r"[\t-\r\x1c-\x1e\x85\u2028\u2029]")
+_BREAK = pattern(r"[\t-\r\x1c-\x1e\x85\u2028\u2029]")
 
 
 def clean_text(text: str) -> tuple[str, int]:
@@ -233,18 +236,17 @@ def clean_text(text: str) -> tuple[str, int]:
         # `bytes.translate` checks ASCII several times faster than a regular expression does.
         if len(text.encode("ascii").translate(None, _ASCII_CONTROLS)) == len(text):
             return text, 0
-    elif _patterns()[0].search(text) is None:
+    elif _suspicious().search(text) is None:
         return text, 0
-    suspicious, kept = _patterns()
 
     def shown(match: re.Match[str]) -> str:
         character = match[0]
         if "\ud800" <= character <= "\udfff":
             return "\ufffd"
-        return character if kept.match(text, match.start()) else ""
+        return character if _kept().match(text, match.start()) else ""
 
     text = text.replace("\r\n", "\n")
-    cleaned = suspicious.sub(shown, text)
+    cleaned = _suspicious().sub(shown, text)
     replaced = cleaned.count("\ufffd") - text.count("\ufffd")
     return cleaned, replaced + len(text) - len(cleaned)
 
@@ -271,11 +273,11 @@ than a name has, or a long one in a script that needs none."""
 DENSE_CHARACTERS = 12
 """The same for scripts without blanks between words: forty characters of Chinese are three sentences."""
 
-_DENSE = re.compile(
+_DENSE = pattern(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
     "\U00020000-\U0003134f]"
 )
-_NOT_PLAIN = re.compile(r"[^\w .,/@+'()&#-]+")
+_NOT_PLAIN = pattern(r"[^\w .,/@+'()&#-]+")
 
 
 def plain_name(text: str) -> str:
@@ -299,9 +301,10 @@ def plain_name(text: str) -> str:
 
 def _fits(part: str) -> bool:
     """Return whether a part of a path or qualified name is short, or words joined as in a long identifier."""
-    if len(_DENSE.findall(part)) > DENSE_CHARACTERS:
+    is_ascii = part.isascii()
+    if not is_ascii and len(_DENSE.findall(part)) > DENSE_CHARACTERS:
         return False
-    is_joined = part.isascii() and not any(mark.isspace() for mark in part)
+    is_joined = is_ascii and not any(mark.isspace() for mark in part)
     return len(part) <= NAME_CHARACTERS or (is_joined and len(re.split(r"[\W_]+", part)) <= 16)
 
 
@@ -313,7 +316,7 @@ _LIVE = re.compile(
 )
 """A link, a picture or HTML, which whatever shows the Markdown of an answer would load or follow."""
 
-_MARKUP = re.compile(r"[<\[!]")
+_MARKUP = pattern(r"[<\[!]")
 
 
 def inert(text: str) -> str:

@@ -20,7 +20,7 @@ from satchel.search import weights
 from satchel.search.bm25 import FloatArray
 from satchel.search.periods import Period
 from satchel.store.protocol import Store
-from satchel.store.segments import Lexicon
+from satchel.store.segments import Lexicon, distinct
 from satchel.text import EXACT_MARK, is_meaningful, pattern, terms_of, words
 from satchel.types import Kind
 
@@ -76,7 +76,7 @@ def gathered(
     """
     columns = lexicon.columns
     near = np.zeros(len(columns.document_id))
-    live = np.unique(columns.chunk_document[lexicon.live_chunk]).tolist()
+    live = distinct(columns.chunk_document[lexicon.live_chunk]).tolist()
     if not (ranked.any() or has_table):
         return near
     literal = np.flatnonzero(matched >= THEME_LITERAL * matched.max()).tolist() if matched.any() else []

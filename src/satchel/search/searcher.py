@@ -20,7 +20,7 @@ from satchel.search.rank_records import SearchResult, search_records
 from satchel.search.strength import lifted, places_of, relevance_of
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
-from satchel.store.segments import Lexicon
+from satchel.store.segments import Lexicon, distinct
 from satchel.types import RECORD_KINDS, Hit, Kind, ScoredSpan, Signal
 
 FRAME_FILE = 0.9
@@ -234,7 +234,7 @@ def _file_scores(lexicon: Lexicon, ranking: rank_files.Ranking, spans: Sequence[
     )
     best = np.full(len(ranking.file_score), -np.inf)
     np.maximum.at(best, owners, worth)
-    documents = np.unique(owners)
+    documents = distinct(owners)
     scores = np.exp(best[documents] - best[documents].max(initial=-np.inf))
     return dict(zip(documents.tolist(), scores.tolist(), strict=True))
 
@@ -317,7 +317,7 @@ def file_standing(
     spans = range(first, first + int(lexicon.document_span_count[position]))
     share = float(rank_files.shares(ranking, lexicon, spans).max(initial=0.0))
     better = ranking.value > ranking.value[spans].max(initial=-np.inf)
-    place = len(np.unique(lexicon.columns.span_chunk[better])) + 1
+    place = len(distinct(lexicon.columns.span_chunk[better])) + 1
     own = lexicon.columns.chunk_document == position
     framed = (relevance_of(frame.strength) for frame in ranking.mentions.places if own[frame.chunk])
     relevance = max((relevance_of(strength, share, place), *framed))

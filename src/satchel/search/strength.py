@@ -19,7 +19,7 @@ from satchel.search.bm25 import FloatArray
 from satchel.search.query import PLACE, SENTENCES, Query, Zone, without_words
 from satchel.sources.roles import Peripheral, asked_peripherals, peripheral_role
 from satchel.store.protocol import Store
-from satchel.store.segments import Lexicon
+from satchel.store.segments import Lexicon, distinct
 from satchel.types import Kind
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ def _is_joined(word: str, lexicon: Lexicon) -> bool:
     terms = sorted({words.stem(half) for pair in halves for half in pair})
     postings = dict(zip(terms, lexicon.postings(terms), strict=True))
     return any(
-        len(np.intersect1d(one, other))
+        len(np.intersect1d(one, other, assume_unique=True))
         for first, second in halves
         for (one, _), (other, _) in zip(
             *((row.body, row.name, row.path) for row in (postings[words.stem(first)], postings[words.stem(second)])),
@@ -319,7 +319,7 @@ def _holders(lexicon: Lexicon, terms: Sequence[str], segments: Sequence[int]) ->
     (in_body, spans, _), (in_name, chunks, _), _, (in_path, documents, _), _ = lexicon.runs(terms, segments)
     owners = lexicon.span_document[spans], lexicon.columns.chunk_document[chunks], documents
     total = max(len(lexicon.live_document), 1)
-    keys = np.unique(np.concatenate([in_body, in_name, in_path]) * total + np.concatenate(owners))
+    keys = distinct(np.concatenate([in_body, in_name, in_path]) * total + np.concatenate(owners))
     found = keys % total
     shares = bm25.divided(lexicon, 2, keys // total, found, len(terms), segments)
     return [[found[own].astype(np.uint32) for own in row] for row in shares]

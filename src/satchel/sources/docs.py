@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from satchel.sources.code.languages import comment_lines
+from satchel.sources.code.languages import PROSE, comment_lines
 from satchel.sources.front_matter import front_matter_lines
+from satchel.text import pattern
 from satchel.types import Outline, Part, Role
 
 MAX_LINES = 40
@@ -99,10 +100,7 @@ def _sections(lines: Sequence[str], headings: Sequence[Heading]) -> Iterator[Par
         first = follower
 
 
-PROSE = frozenset({"asciidoc", "markdown", "org", "rst"})
-"""Languages of documents with headings that people read."""
-
-_FRONT_TITLE = re.compile(r"title[ \t]*[:=][ \t]*(.+?)[ \t]*\Z", re.IGNORECASE)
+_FRONT_TITLE = pattern(r"title[ \t]*[:=][ \t]*(.+?)[ \t]*\Z", re.IGNORECASE)
 
 
 def title_of(text: str, outline: Outline) -> str:
@@ -139,13 +137,13 @@ class Heading(NamedTuple):
 
 Finder = Callable[[Sequence[str]], Iterable[Heading]]
 
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\Z")
-_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*\Z")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)\Z")
-_NO_PARAGRAPH = re.compile(r" {0,3}(?:[>|#]|[-*+][ \t]|\d+[.)][ \t])| {4}|\t|\s*\Z")
-_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
-_ANCHOR = re.compile(r"[ \t]*\{[#.:][^{}]*\}\Z")
-_ROLE = re.compile(r":[\w:+-]+:(?=`)")
+_ATX = pattern(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\Z")
+_SETEXT = pattern(r" {0,3}(=+|-+)[ \t]*\Z")
+_FENCE = pattern(r" {0,3}(`{3,}|~{3,})(.*)\Z")
+_NO_PARAGRAPH = pattern(r" {0,3}(?:[>|#]|[-*+][ \t]|\d+[.)][ \t])| {4}|\t|\s*\Z")
+_LINK = pattern(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
+_ANCHOR = pattern(r"[ \t]*\{[#.:][^{}]*\}\Z")
+_ROLE = pattern(r":[\w:+-]+:(?=`)")
 
 
 def markdown(lines: Sequence[str]) -> Iterator[Heading]:
@@ -180,7 +178,7 @@ def _plain(title: str) -> str:
     return " ".join(text.replace("`", "").replace("**", "").split())[:MAX_TITLE].strip()
 
 
-_ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*\Z")
+_ADORNMENT = pattern(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*\Z")
 
 
 def restructured(lines: Sequence[str]) -> Iterator[Heading]:
@@ -221,9 +219,9 @@ def _is_title(line: str) -> bool:
     return bool(line.strip()) and not line.startswith((".. ", "   ")) and not _ADORNMENT.match(line)
 
 
-_ASCIIDOC = re.compile(r"(={1,6})[ \t]+(\S.*)\Z")
-_ASCIIDOC_BLOCK = re.compile(r"(-{4,}|\.{4,}|={4,}|\+{4,}|/{4,})[ \t]*\Z")
-_ORG = re.compile(r"(\*+)[ \t]+(\S.*)\Z")
+_ASCIIDOC = pattern(r"(={1,6})[ \t]+(\S.*)\Z")
+_ASCIIDOC_BLOCK = pattern(r"(-{4,}|\.{4,}|={4,}|\+{4,}|/{4,})[ \t]*\Z")
+_ORG = pattern(r"(\*+)[ \t]+(\S.*)\Z")
 
 
 def asciidoc(lines: Sequence[str]) -> Iterator[Heading]:
@@ -244,8 +242,8 @@ def org(lines: Sequence[str]) -> Iterator[Heading]:
             yield Heading(row, len(match[1]), _plain(match[2]), row)
 
 
-_TABLE = re.compile(r"[ \t]*\[\[?[ \t]*([^\[\]]+?)[ \t]*\]?\][ \t]*(?:[#;].*)?\Z")
-_TRIPLE = re.compile(r'"""|\'\'\'')
+_TABLE = pattern(r"[ \t]*\[\[?[ \t]*([^\[\]]+?)[ \t]*\]?\][ \t]*(?:[#;].*)?\Z")
+_TRIPLE = pattern(r'"""|\'\'\'')
 
 
 def tables(lines: Sequence[str]) -> Iterator[Heading]:
@@ -260,7 +258,7 @@ def tables(lines: Sequence[str]) -> Iterator[Heading]:
             yield Heading(_comment_start(lines, row, ("#", ";")), 1, title, row)
 
 
-_YAML_KEY = re.compile(r"([^\s#\-:&*!|>'\"%@`{}\[\],][^:#]*|\"[^\"]+\"|'[^']+')[ \t]*:(?:[ \t]|\Z)")
+_YAML_KEY = pattern(r"([^\s#\-:&*!|>'\"%@`{}\[\],][^:#]*|\"[^\"]+\"|'[^']+')[ \t]*:(?:[ \t]|\Z)")
 
 
 def yaml_keys(lines: Sequence[str]) -> Iterator[Heading]:
@@ -269,7 +267,7 @@ def yaml_keys(lines: Sequence[str]) -> Iterator[Heading]:
     return _blocks(lines, keys, ("#",))
 
 
-_JSON_KEY = re.compile(r'([ \t]+)"((?:[^"\\]|\\.)*)"[ \t]*:')
+_JSON_KEY = pattern(r'([ \t]+)"((?:[^"\\]|\\.)*)"[ \t]*:')
 
 
 def json_keys(lines: Sequence[str]) -> Iterator[Heading]:
@@ -298,8 +296,8 @@ def _blocks(lines: Sequence[str], keys: Sequence[tuple[int, str]], marks: tuple[
         in_run = not is_large
 
 
-_TARGET = re.compile(r"((?!\.PHONY)[^\s#:=][^:=#]*?)[ \t]*::?(?![:=])")
-_STAGE = re.compile(r"[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S+)(?:[ \t]+AS[ \t]+(\S+))?", re.IGNORECASE)
+_TARGET = pattern(r"((?!\.PHONY)[^\s#:=][^:=#]*?)[ \t]*::?(?![:=])")
+_STAGE = pattern(r"[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S+)(?:[ \t]+AS[ \t]+(\S+))?", re.IGNORECASE)
 
 
 def targets(lines: Sequence[str]) -> Iterator[Heading]:

@@ -47,7 +47,10 @@ class StorePlace:
     @property
     def may_exist(self) -> bool:
         """Whether there can be something to read; reading never creates a file."""
-        return bool(self.url) or self.path.exists() or (self.durable and is_lost(self.path))
+        try:
+            return bool(self.url) or self.path.exists() or (self.durable and is_lost(self.path))
+        except PermissionError:  # opening it says what is wrong
+            return True
 
     def open(self, *, disposable: bool = False, workspaces: Sequence[str] | None = None) -> DatabaseStore:
         """Open or create the store. Raises StoreError, LockedError, ConfigError and MissingExtraError."""

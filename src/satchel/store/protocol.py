@@ -470,10 +470,10 @@ def _segment(row: Sequence[Any], others: Sequence[int]) -> Segment:
     """Return a segment in which documents of other workspaces count as dead."""
     import numpy as np
 
-    from satchel.store.segments import Segment
+    from satchel.store.segments import Segment, distinct
 
     dead = np.frombuffer(row[2], dtype="<i8")
-    hidden = np.union1d(dead, np.array(others, dtype="<i8")) if others else dead
+    hidden = distinct(np.concatenate([dead, np.array(others, dtype="<i8")])) if others else dead
     return Segment(row[0], row[1], hidden)
 
 

@@ -56,6 +56,14 @@ _CHECK = struct.Struct("<I")
 _ABSENT = b"\0"
 
 
+def distinct(values: IntArray) -> IntArray:
+    """Return the distinct values, ascending. `np.unique` would import numpy's masked arrays, 10 ms of a process."""
+    ordered = np.sort(values)
+    is_first = np.ones(len(ordered), dtype=np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[is_first]
+
+
 class DamagedWordsError(ValueError):
     """A blob that was changed since it was written, or has another format."""
 

@@ -117,8 +117,13 @@ def parts_of(frame: bytes) -> list[bytes]:
     return parts if start == len(body) else []
 
 
-def ask(place: str, kind: bytes, words: Sequence[str], event: bytes, deadline: float) -> list[bytes]:
-    """Return the parts of the answer of the resident at a socket; none without one until the deadline (monotonic)."""
+def ask(
+    place: str, kind: bytes, words: Sequence[str], event: bytes, deadline: float, patience: float = ACCEPT_SECONDS
+) -> list[bytes]:
+    """Return the parts of the answer of the resident at a socket; none without one until the deadline (monotonic).
+
+    `patience` are the seconds that a sign of life may take.
+    """
     # Not `socket`: it takes five milliseconds to import, a third of what the whole client does.
     from _socket import AF_UNIX, SOCK_STREAM, socket
 
@@ -126,7 +131,7 @@ def ask(place: str, kind: bytes, words: Sequence[str], event: bytes, deadline: f
     try:
         peer.settimeout(CONNECT_SECONDS)
         peer.connect(place)
-        peer.settimeout(ACCEPT_SECONDS)
+        peer.settimeout(patience)
         folder = os.fsencode(os.getcwd())  # noqa: PTH109
         peer.sendall(framed([*identity(), folder, kind, b"\0".join(map(os.fsencode, words)), event]))
         received, chunk = b"", peer.recv(1)

@@ -7,11 +7,9 @@ are not. A hanging job blocks only its own thread.
 from __future__ import annotations
 
 import queue
-import signal
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, Future
-from contextlib import contextmanager
 from contextvars import copy_context
 from typing import Any, TypeVar
 
@@ -121,24 +119,6 @@ def outside_loop(answer: Awaitable[Answer]) -> Answer:
         return asyncio.run(awaited())
     job: Future[Answer] = Threads(1).submit(asyncio.run, awaited())
     return job.result()
-
-
-@contextmanager
-def signals_to(handle: Callable[[int], object]) -> Iterator[None]:
-    """Call `handle` with the number of each SIGINT, SIGTERM and SIGHUP while the block runs.
-
-    A signal that the process was started to ignore (nohup) stays ignored. Outside the main thread this does nothing,
-    because only that one may handle signals.
-    """
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    is_main = threading.current_thread() is threading.main_thread()
-    handled = [one for one in numbers if is_main and signal.getsignal(one) is not signal.SIG_IGN]
-    before = {one: signal.signal(one, lambda number, _: handle(number)) for one in handled}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class Calls:

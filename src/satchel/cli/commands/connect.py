@@ -118,7 +118,8 @@ EVENTS = (
 @group("hook", context_settings={**HELP_OPTIONS, "max_content_width": 100}, invoke_without_command=True,
              subcommand_metavar="EVENT | log",
              epilog=f"Events: {', '.join(EVENTS)}. A client runs `satchel hook EVENT` and writes JSON to its standard "
-             "input; the answer is one JSON object, or nothing. It always exits with status 0, within two seconds. "
+             "input; the answer is one JSON object, or nothing. It always exits with 0, within two seconds (five "
+             "where a server runs on a busy machine). "
              "SATCHEL_HOOKS=0 switches all events off.")  # fmt: skip
 @click.pass_context
 def hook_command(context: click.Context) -> None:

@@ -17,7 +17,7 @@ from satchel.cli.options import Invocation, command, operation_command
 from satchel.cli.session import NOTHING_FOUND, Interrupt, Watch, ask, asking, label_styles, opened, report
 from satchel.cli.streams import age_text, counts_text, day, size_text, table
 from satchel.errors import NoIndexError, UsageError
-from satchel.operations.json import CHECK
+from satchel.operations.json import CHECK, NOTICE
 from satchel.operations.registry import HISTORY, STATS, STATUS
 from satchel.safety.sanitize import clean_field, inert, plain_name
 from satchel.system.locations import as_listed
@@ -65,8 +65,10 @@ def history_lines(history: FileHistory) -> list[str]:
         f"{change.sha[:7]}  {day(change.time)}  {inert(plain_name(change.author))}  {inert(change.subject)}"
         for change in history.changes
     ]
-    if history.total > len(lines):
-        lines.append(f"{history.total - len(lines):,} more: raise --limit to see them")
+    if lines:
+        lines.insert(0, NOTICE)
+    if history.total > len(history.changes):
+        lines.append(f"{history.total - len(history.changes):,} more: raise --limit to see them")
     if history.former:
         lines.append(f"before it moved: {', '.join(history.former)}")
     return lines

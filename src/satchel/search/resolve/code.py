@@ -21,6 +21,7 @@ from satchel.sources.code.parse import syntax_tree
 from satchel.sources.code.syntax import SyntaxFindings
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
+from satchel.store.segments import distinct
 from satchel.system.kept import Cache
 from satchel.text import terms_of
 from satchel.types import Import, Kind
@@ -307,7 +308,7 @@ class Code:
         if not terms:
             return []
         (postings,) = lexicon.postings(terms)
-        chunks = np.unique(lexicon.columns.span_chunk[postings.body[0]])
+        chunks = distinct(lexicon.columns.span_chunk[postings.body[0]])
         rows: list[int] = lexicon.columns.chunk_row[chunks[lexicon.live_chunk[chunks]]].tolist()
         return rows
 

@@ -17,27 +17,28 @@ from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entities,
 from satchel.sources.code.languages import FAMILIES, MODULES
 from satchel.store.protocol import Store
 from satchel.store.records import Document, Place
+from satchel.text import pattern
 from satchel.types import Import, Kind
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_ES_BUILT = re.compile(r"\.(?:js|mjs|cjs|jsx)$")
+_ES_BUILT = pattern(r"\.(?:js|mjs|cjs|jsx)$")
 _ES_HOMES = ("", "src", "lib")
 """Folders with the files of a package that is imported by its own name."""
 
-_GO_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
-_CRATE = re.compile(r'^\[package\][^\[]*?^name\s*=\s*"([^"]+)"', re.MULTILINE | re.DOTALL)
-_PACKAGE = re.compile(r'"name"\s*:\s*"([^"]+)"')
+_GO_MODULE = pattern(r"^module\s+(\S+)", re.MULTILINE)
+_CRATE = pattern(r'^\[package\][^\[]*?^name\s*=\s*"([^"]+)"', re.MULTILINE | re.DOTALL)
+_PACKAGE = pattern(r'"name"\s*:\s*"([^"]+)"')
 _CRATE_FILES = ("lib.rs", "main.rs")
-_JAVA_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
-_PACKAGE_CLAUSE = re.compile(r"^[ \t]*package[ \t]+(?!object\b)([\w.`]+)", re.MULTILINE)
-_PHP_NAMESPACE = re.compile(r"^[ \t]*(?:<\?php\s+)?namespace[ \t]+([\w\\]+)[ \t]*[;{]", re.MULTILINE)
-_RETURNED = re.compile(r"^return\s+(?:setmetatable\s*\(\s*)?(\w+)", re.MULTILINE)
+_JAVA_PACKAGE = pattern(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
+_PACKAGE_CLAUSE = pattern(r"^[ \t]*package[ \t]+(?!object\b)([\w.`]+)", re.MULTILINE)
+_PHP_NAMESPACE = pattern(r"^[ \t]*(?:<\?php\s+)?namespace[ \t]+([\w\\]+)[ \t]*[;{]", re.MULTILINE)
+_RETURNED = pattern(r"^return\s+(?:setmetatable\s*\(\s*)?(\w+)", re.MULTILINE)
 _PACKAGED = frozenset({"java", "kotlin", "scala"})
 """Languages whose names begin with the package that a file names in its text."""
 
-_DEFAULT_EXPORT = re.compile(
+_DEFAULT_EXPORT = pattern(
     r"export\s+default\s+(?:(?:abstract\s+)?class|(?:async\s+)?function\s*\*?)?\s*([A-Za-z_$][\w$]*)"
     r"|export\s*\{[^}]*?([A-Za-z_$][\w$]*)\s+as\s+default\b"
 )
@@ -201,8 +202,8 @@ class Modules:
 MOST_FILES = 3
 """An import that fits more files is not followed: `utils` is everywhere."""
 
-_SEPARATOR = re.compile(r"::|[./\\]+")
-_SUFFIX = re.compile(r"(?<=\w)\.[A-Za-z]{1,3}$")
+_SEPARATOR = pattern(r"::|[./\\]+")
+_SUFFIX = pattern(r"(?<=\w)\.[A-Za-z]{1,3}$")
 _ROOTS = frozenset({"crate", "self", "super", "src"})
 _STAND_FOR_FOLDERS = frozenset({"__init__", "index", "mod", "lib", "main", "doc"})
 

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.sources.code.languages import Grammar, Mark
 from satchel.sources.code.syntax import Declaration, SyntaxFindings, collect
+from satchel.text import pattern
 
 if TYPE_CHECKING:
     from tree_sitter import Parser, Range, Tree
 
-_DIRECTIVE = re.compile(rb"[ \t]*#[ \t]*(if|elif|else|endif)(?:n?def)?\b[ \t]*(0\s*\Z)?")
-_INCLUDE = re.compile(rb"[ \t]*#[ \t]*include\b")
+_DIRECTIVE = pattern(rb"[ \t]*#[ \t]*(if|elif|else|endif)(?:n?def)?\b[ \t]*(0\s*\Z)?")
+_INCLUDE = pattern(rb"[ \t]*#[ \t]*include\b")
 
 
-_MACRO = re.compile(
+_MACRO = pattern(
     rb"^[ \t]*[A-Z][A-Z0-9]*_[A-Z0-9_]*[ \t]*$"  # a macro that opens a namespace, on a line of its own
     rb"|(?<!define )\b[A-Z][A-Z0-9]*_[A-Z0-9_]*(?=[ \t\n]+[a-z_]\w*(?:[ \t]|[(:<\n]))"  # `LIB_API f(`
     rb"|(?:(?<=class )|(?<=struct ))[A-Z][A-Z0-9_]{2,}(?=\s+\w+\s*(?:final\s*)?[:{])"  # `class LIB_API Client {`
@@ -65,8 +66,8 @@ BRACED = frozenset(
 )
 """Languages whose blocks end with a brace in the column where they began."""
 
-_START = re.compile(rb"[A-Za-z_@](?!\w*[ \t]*:(?!:))")
-_BEFORE_START = re.compile(rb"\s*\Z|[})#]|\s*(?://|\*|/\*)|.*\*/\s*\Z")
+_START = pattern(rb"[A-Za-z_@](?!\w*[ \t]*:(?!:))")
+_BEFORE_START = pattern(rb"\s*\Z|[})#]|\s*(?://|\*|/\*)|.*\*/\s*\Z")
 
 Read = Callable[[int, int], bool]
 """Reads the rows from one to before another; true if there was no error."""
@@ -176,8 +177,8 @@ _CONSTRUCTOR = re.compile(
 )
 """Modifiers of a constructor on a line of its own, at which the grammar of Kotlin ends the class."""
 
-_EXPORTED = re.compile(rb"\b(?:class|struct)\s+[A-Z][A-Z0-9_]{2,}\s+\w+\s*(?:final\s*)?[:{]")
-_WORD = re.compile(rb"\w")
+_EXPORTED = pattern(rb"\b(?:class|struct)\s+[A-Z][A-Z0-9_]{2,}\s+\w+\s*(?:final\s*)?[:{]")
+_WORD = pattern(rb"\w")
 
 
 class _Budget:

@@ -156,6 +156,8 @@ def obstacle(path: Path) -> str:
         status = os.statvfs(folder)
         if status.f_flag & os.ST_RDONLY:
             return "its file system is read-only"
+        if not status.f_blocks:
+            return "its file system keeps no files"
         if not status.f_favail:
             return FULL_DISK
     if not free_bytes(path):
@@ -168,7 +170,10 @@ def read_only(path: Path, timeout_ms: int = BUSY_TIMEOUT_MS) -> apsw.Connection 
     """Open a store of the newest schema that cannot be written, None if that is not possible either."""
     # Without room for its shared memory a store is read as a file that nobody changes: not if there is a journal.
     journal = path.with_name(f"{path.name}-wal")
-    is_still = not journal.exists() or not journal.stat().st_size
+    try:
+        is_still = not journal.exists() or not journal.stat().st_size
+    except PermissionError:  # nor may anybody look into the folder
+        return None
     for mode in ("mode=ro", *(("immutable=1",) if is_still else ())):
         try:
             connection = apsw.Connection(f"{path.resolve().as_uri()}?{mode}", flags=_READ_ONLY)
