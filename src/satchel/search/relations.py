@@ -17,8 +17,7 @@ from satchel.search.resolve.interfaces import implemented, implementers
 from satchel.search.resolve.modules import folder_of, words_of
 from satchel.search.resolve.names import Names
 from satchel.search.resolve.syntax import CLASSES, above, binding_of, calls_base, owner_of, statement_of
-from satchel.sources.code.languages import FAMILIES, RULES
-from satchel.sources.docs import PROSE
+from satchel.sources.code.languages import FAMILIES, PROSE, RULES
 from satchel.sources.roles import is_inline_test, is_secondary
 from satchel.store.protocol import Store
 from satchel.store.records import Document
