@@ -218,7 +218,8 @@ def _graph_context(call: OperationCall) -> Answered:
 def _graph_export(call: OperationCall) -> Answered:
     from satchel.graph.export import EXPORTS, as_text
 
-    to, export = call.arguments.get("to", ""), call.arguments.get("export", "")
+    export = call.arguments.get("export", "")
+    to = sanitize.text(call.arguments.get("to", ""), call.engine.settings.redact_allow)
     if export and export not in EXPORTS:
         raise UsageError(f"unknown export {clean_field(export)!r}: choose from {', '.join(EXPORTS)}", "export")
     request = call.engine.graphs.graph_request(call.arguments["query"], **call.chosen(("depth", "lens")))

@@ -443,6 +443,7 @@ class GraphService:
 
         Without a path, or a node of such a name, the drawing has no edges and says why.
         """
+        to = sanitize.text(to, self._root.settings.redact_allow)
         for attempt in attempts(self._root, ()):
             with attempt as states:
                 drawn = _drawing(request, to, bench_of(states, notes))
