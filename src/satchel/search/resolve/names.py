@@ -204,15 +204,14 @@ class Names(Imports):
         return self._bases[owner.key]
 
     def _named_bases(self, owner: CodeDefinition) -> Iterator[Entity]:
-        is_open = owner.language in _OPEN
         rows = {owner.row}
-        if is_open:
+        if owner.language in _OPEN:
             rows |= {
                 definition.row for definition in self.code.defined(owner.name) if definition.language == owner.language
             }
         for row, _, name in self.code.store.edges_from(sorted(rows), [EdgeType.INHERITS]):
             part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
-            if file is None or (is_open and part.name.rpartition(".")[2] != owner.name):
+            if file is None or (row != owner.row and part.name.rpartition(".")[2] != owner.name):
                 continue
             first, last = file.range(part.start, part.end)
             for node in file.occurrences(name):
