@@ -150,3 +150,19 @@ def test_a_search_takes_likely_names_too(satchel: Satchel) -> None:
     assert satchel.search(question, types=["code"], names=["raise_storm_signal"])[0].chunk.title == "raise_storm_signal"
     assert plain[:1] != ["raise_storm_signal"]
     assert [hit.chunk.title for hit in satchel.search(question, types=["code"], names=["NoSuchName"])] == plain
+
+
+def test_a_match_in_the_file_that_most_commits_changed_too_is_a_place_of_the_fix(
+    satchel: Satchel, repository: TinyRepository
+) -> None:
+    def changed(*paths: str) -> None:
+        texts = {path: f"{(repository.root / path).read_text(encoding='utf-8')}# again\n" for path in paths}
+        repository.commit(f"Change {' and '.join(paths)}", texts)
+
+    listing = "def tide_listing(crossing):\n" + "    crossing.wait += 1\n" * 9
+    repository.commit("List tides", {"ferry/listing.py": listing, "ferry/never.py": listing})
+    for _ in range(3):
+        changed("ferry/tide.py", "ferry/listing.py")
+        changed("ferry/never.py")
+    rows = [row for row in places(satchel) if row.startswith("- changes with")]
+    assert rows == ["- changes with ferry/listing.py:1-10 tide_listing: 1 def tide_listing(crossing):"]

@@ -6,6 +6,7 @@ A name is followed only where import, class or type tell what it means, never by
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial, reduce
@@ -19,11 +20,13 @@ from satchel.answer.packing import Packing
 from satchel.answer.search import Workbench
 from satchel.answer.sections import subtract
 from satchel.answer.source_lines import COMMENT, IMPORT, Lines, Unreadable
+from satchel.search import weights as search_weights
+from satchel.search.change_impact import with_former_names
 from satchel.search.relations import Relations
 from satchel.search.resolve.code import CodeDefinition, SourceFile
 from satchel.search.resolve.syntax import LEAVES
 from satchel.sources.roles import is_secondary
-from satchel.types import Kind, Range, Role
+from satchel.types import EdgeType, Kind, Range, Role
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -52,7 +55,13 @@ _AS_CODE = r"(?<=[\w)\]][.>:]){0}|{0}(?=\(|\[|\.\w|\s*:?=[^=])"
 
 _RESULT = re.compile(r"return\b|=> ")
 
-_CALLED_BY, _USES = "called by", "uses"
+_CALLED_BY, _USES, _CHANGES_WITH = "called by", "uses", "changes with"
+
+COMMITS_TOGETHER = 3
+"""Fewest commits that changed two files before one of them is a place of the fix of the other."""
+
+MOST_COMMITS = 200
+"""Commits of a file that are looked at, the last indexed ones."""
 
 
 class Hop(NamedTuple):
@@ -117,6 +126,7 @@ class Hops:
             more = [hop for worth, hop in used if worth or (hop.path, hop.name.rpartition(".")[0]) in classes]
             found += [hop._replace(late=True) for hop in more if hop not in found][: weights.USED_PLACES]
             found += [hop for candidate in own[:1] for hop in look.callers(candidate)]
+            found += [hop for candidate in own[:1] for hop in look.changed_together(candidate)]
         return _merged(found)
 
 
@@ -144,7 +154,7 @@ class _Look:
     """Looks from the shown lines of one workspace."""
 
     def __init__(self, packing: Packing, home: Workbench, relations: Relations) -> None:
-        self._home, self._relations = home, relations
+        self._home, self._relations, self._rejected = home, relations, packing.rejected
         self._shown: dict[str, list[Range]] = {}
         self._lines: dict[str, Lines] = {}
         for groups in packing.groups.values():
@@ -269,6 +279,29 @@ class _Look:
         for site in sites:
             for hop in self._at(_CALLED_BY, site.path, (site.line, site.line), site.name, site.line, ""):
                 yield hop._replace(late=late)
+
+    def changed_together(self, candidate: Candidate) -> Iterator[Hop]:
+        """Yield the best match in each file that most commits of the file of a candidate changed, too, where one is."""
+        path, store = candidate.group.removeprefix(self._home.prefix), self._home.store
+        commits = {row for row, _, _ in store.edges_to(with_former_names([path], store), [EdgeType.TOUCHES])}
+        touched: dict[int, set[str]] = defaultdict(set)
+        for row, _, other in store.edges_from(sorted(commits)[-MOST_COMMITS:], [EdgeType.TOUCHES]):
+            touched[row].add(other)
+        small = [files for files in touched.values() if len(files) <= search_weights.SWEEP_FILES]
+        counts = Counter(other for files in small for other in files if other != path and not is_secondary(other))
+        for other, count in counts.most_common():
+            if count < COMMITS_TOGETHER or 2 * count < len(small):
+                return
+            best = max(self._unshown(f"{self._home.prefix}{other}"), key=lambda match: match.value, default=None)
+            if best is not None and (location := best.chunk.location) is not None:
+                span = location.start_line, location.end_line
+                for hop in self._at(_CHANGES_WITH, other, span, best.chunk.title, span[0], ""):
+                    yield hop._replace(late=True)
+
+    def _unshown(self, group: str) -> Iterator[Candidate]:
+        """Yield the candidates of a file that are not shown."""
+        for candidates in self._rejected.values():
+            yield from (other for other in candidates if other.group == group and other.leader is None)
 
     def _hops(self, why: str, definition: CodeDefinition) -> list[Hop]:
         part = self._relations.code.part(definition.row)
