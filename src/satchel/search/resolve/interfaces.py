@@ -62,7 +62,8 @@ def _methods_of(code: Code, owner: CodeDefinition) -> dict[str, int]:
     declared = code.declaration(owner)
     written = declared.child_by_field_name("type") if declared is not None else None
     file = code.file(owner.path)
-    inside = written.named_children if written is not None and written.type == "interface_type" else []
+    within = written.named_children if written is not None and written.type == "interface_type" else []
+    inside = [one for one in within if one.type != "comment"]
     elements = [one for one in inside if one.type == "method_elem"]
     if file is None or len(elements) < min(len(inside), 2):
         return {}  # a constraint, or little beside what it embeds
