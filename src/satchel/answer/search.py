@@ -28,6 +28,7 @@ from satchel.search.impact_wording import is_wording, speaks_of_impact, written_
 from satchel.search.mentions import absent_places
 from satchel.search.named import with_defined_names
 from satchel.search.query import Query, analyse, recipe_nouns, with_names
+from satchel.search.references import with_commits
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
 from satchel.search.strength import (
     MOST_ABSENT,
@@ -415,9 +416,10 @@ def _best_lessons(rows: Sequence[Gathered], max_tokens: int) -> list[Gathered]:
 def with_guesses(query: Query, names: Sequence[str], bench: Workbench) -> Query:
     """Return the question with the likely names that occur anywhere, and its everyday words that name a definition.
 
-    The name of the repository itself is left out.
+    It has the commits that it refers to. The name of the repository itself is left out.
     """
     code = bench.store.lexicon(Kind.CODE)
+    query = with_commits(query, bench.store)
     query = without_own_names(query, code.derived("own names", lambda: own_names(bench.lines)))
     if names:
         lexicons = (bench.store_of(kind).lexicon(kind) for kind in bench.kinds())

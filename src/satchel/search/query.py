@@ -121,6 +121,9 @@ class Query:
     is_broad: bool = False
     """Whether it asks for all about its subject, as in "lessons about encoding"; its other words do not count."""
 
+    commits: tuple[str, ...] = ()
+    """Hashes of the commits that it names, the nearest first."""
+
 
 REASON_WORDS = 40
 """Most words of a question for a reason: a longer text is an issue, in which a "why" asks something else."""
