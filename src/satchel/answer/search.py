@@ -358,8 +358,24 @@ def search_plan(
     meaning = bench.meaning(question)
     search = _section_search(request, bench, query, meaning, impact)
     rows, failures = _gathered(request, plan.sections, query, search, bench, files)
+    rows = _at_places(query, rows) if query.only_places else rows
     embedder_failures = [meaning.failure] if meaning is not None and meaning.failure is not None else []
     return Findings(query, plan, impact, round_robin(rows) if plan.unique else rows, failures, embedder_failures)
+
+
+def _at_places(query: Query, rows: list[Gathered]) -> list[Gathered]:
+    """Return only the spans with the lines that the question names, where there are any."""
+    lines = [(frame.line, max(frame.line, frame.end)) for frame in query.trace.places]
+
+    def within(hit: Hit) -> Hit:
+        spans = (one for one in hit.spans if any(one.start <= last and one.end >= first for first, last in lines))
+        return hit._replace(spans=tuple(spans))
+
+    led = [[within(hit) for hit in row.result.hits if hit.file_score > 1.0] for row in rows]
+    kept = [tuple(hit for hit in hits if hit.spans) for hits in led]
+    if not any(kept):
+        return rows
+    return [row._replace(result=row.result._replace(hits=hits)) for row, hits in zip(rows, kept, strict=True)]
 
 
 def _gathered(

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from satchel import text as words
 from satchel.search import weights
 from satchel.search.periods import period_in, without_period
-from satchel.search.trace import NO_TRACE, Trace, read_trace
+from satchel.search.trace import NO_TRACE, Trace, read_trace, without_mentions
 from satchel.system.kept import Cache
 from satchel.text import pattern, wording
 
@@ -120,6 +120,9 @@ class Query:
     zones: tuple[tuple[Zone, str], ...] = field(default=(), repr=False)
     is_broad: bool = False
     """Whether it asks for all about its subject, as in "lessons about encoding"; its other words do not count."""
+
+    only_places: bool = False
+    """Whether it is nothing but places of lines: `src/a.py:12`, "what does src/a.py:12 do"."""
 
     commits: tuple[str, ...] = ()
     """Hashes of the commits that it names, the nearest first."""
@@ -325,7 +328,22 @@ def _analyse(text: str) -> Query:
         asks_why=asks_why,
         zones=tuple(zones),
         is_broad=bool(subject),
+        only_places=_is_of_lines(trace) and _says_nothing(without_mentions(text)),
     )
+
+
+_SAID_OF_PLACES = frozenset(words.ENGLISH["said of places"])
+
+
+def _is_of_lines(trace: Trace) -> bool:
+    """Return whether a text names lines, and reports no error and no function."""
+    return bool(trace.places) and not trace.errors and not any(frame.function for frame in trace.places)
+
+
+def _says_nothing(text: str) -> bool:
+    """Return whether a text without its places has no telling word."""
+    telling = (word.lower() for word in words.words(text) if words.is_meaningful(word))
+    return _SAID_OF_PLACES.issuperset(word for word in telling if not word.isdigit())
 
 
 def _folders(line: str) -> Iterator[str]:
