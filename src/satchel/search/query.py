@@ -467,6 +467,7 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = 0.0) -> tupl
         # A word counts without its accents, which finds it in both spellings, and as it is written where that occurs.
         meaningful = [*map(words.unaccented, meaningful)]
         others = {words.stem(form) for word in meaningful for form in words.forms(word, endings)} if endings else set()
+        others |= {words.stem(form) for form in map(words.spelling, meaningful) if form}
         for form in as_written | others:
             forms[form] = max(forms.get(form, 0), of_zone[zone] * share)
         for term, count in words.count_terms(meaningful).items():
