@@ -50,6 +50,9 @@ REPLACING_RECORDS = 20
 BELOW_BAR = 3
 """Lessons that do not bear on a request but are named, with their evidence, where somebody asks why."""
 
+NAMED_STEP = 4
+"""How many times as much as the next one a commit is worth that the question names: no boost changes the order."""
+
 NAMED_SCORE = 2.0
 """The `file_score` of a commit that the question names, above that of any file of the ranking (at most 1)."""
 
@@ -210,8 +213,7 @@ def _with_named(ranked: FloatArray, matched: FloatArray, named: IntArray) -> tup
     if not len(named):
         return ranked, matched
     ranked, matched = ranked.copy(), matched.copy()
-    # Each is so far before the next that no boost changes the order.
-    ranked[named] = max(float(ranked.max(initial=0.0)), 1.0) * 4.0 ** np.arange(len(named), 0, -1)
+    ranked[named] = max(float(ranked.max(initial=0.0)), 1.0) * np.power(NAMED_STEP, np.arange(len(named), 0, -1))
     matched[named] = 1.0
     return ranked, matched
 
