@@ -159,3 +159,25 @@ def test_the_grammar_of_chinese_japanese_and_korean_is_left_out_of_a_question() 
     assert text.without_particles("ログはどこに書かれますか").split()[0] == "ログ"
     assert text.without_particles("서비스가 비밀번호를 어디에서 확인합니까").split() == ["서비스", "비밀번호", "확인"]
     assert text.without_particles("where is it") == "where is it"
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [
+        ("colour", "color"),
+        ("Colors", "colours"),
+        ("behaviour", "behavior"),
+        ("catalogue", "catalog"),
+        ("catalog", "catalogue"),
+        ("grey", "gray"),
+        ("initialise", "initialize"),
+        ("serialization", "serialisation"),
+        ("normalizing", "normalising"),
+        ("size", ""),
+        ("noise", ""),
+        ("hour", ""),
+        ("lamp", ""),
+    ],
+)
+def test_a_word_has_its_other_spelling_of_british_and_american_english(word: str, other: str) -> None:
+    assert text.spelling(word) == other

@@ -344,6 +344,22 @@ def forms(word: str, endings: Iterable[str]) -> set[str]:
     return {root + ending for root in roots if len(root) >= 4 for ending in ("", *endings)} - {lower}  # shortest root
 
 
+_SPELLINGS = dict(pair.split("=") for pair in ENGLISH["spellings"])
+_SPELLINGS |= {american: british for british, american in _SPELLINGS.items()}
+_SPELLED = re.compile("|".join(sorted(_SPELLINGS, key=len, reverse=True)))
+_VERB = re.compile(r"(?<=[a-z]{3})i([sz])(?=(?:e[ds]?|ing|ers?|ations?)$)")
+"""The ending of a verb, or of its noun, that is written with an S in British English: `initialise`."""
+
+
+def spelling(word: str) -> str:
+    """Return the other spelling of a word in British or American English, in lower case; empty for none."""
+    lower = word.lower()
+    start = _SPELLED.match(lower)
+    other = _SPELLINGS[start[0]] + lower[start.end() :] if start is not None else lower
+    other = _VERB.sub(lambda verb: "iz" if verb[1] == "s" else "is", other) if start is None else other
+    return other if other != lower else ""
+
+
 def is_compound(word: str) -> bool:
     """Return whether a word is written like code: camelCase, snake_case, or with digits."""
     terms = terms_of(word)

@@ -324,10 +324,11 @@ class Hit(NamedTuple):
     `relevance` is the probability that the chunk is needed for the answer, 0 to .46
     (`satchel.search.strength.relevance_of`); without a query a mean of the record's own signals, 0 to 1. `score` ranks
     within one request and kind only. `spans` are the spans that matched, best first. `file_score` ranks the file of the
-    chunk among the files, 0 to 1 (0 for records), more than 1 for files in a pasted trace. In a `partial` hit only the
-    spans answer the query: a call, not the function around it. `also` are ids of other matching chunks of its record.
-    `best_line` is the line of the best span that matches best, with its number, where the file was read. `copies` are
-    the places of equal definitions in other files, which are not hits of the list themselves.
+    chunk among the files, 0 to 1 (0 for records), more than 1 for files in a pasted trace and for commits that the
+    question names. In a `partial` hit only the spans answer the query: a call, not the function around it. `also` are
+    ids of other matching chunks of its record. `best_line` is the line of the best span that matches best, with its
+    number, where the file was read. `copies` are the places of equal definitions in other files, which are not hits of
+    the list themselves.
     """
 
     chunk: Chunk

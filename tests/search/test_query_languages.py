@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
+from satchel.search.query import analyse
 from satchel.testing import TinyRepository
 from satchel.text import unaccented
 from tests.postgres import environment
@@ -86,3 +87,10 @@ def test_nothing_is_called_not_found_that_occurs_in_another_form(engine: Satchel
         "chinese": ["发生"],
         "chinese_names": ["管理"],
     }
+
+
+def test_a_word_is_searched_in_british_and_american_english() -> None:
+    terms = {term.term: term for term in analyse("where are messages written in colour").terms}
+    assert terms["color"].is_form
+    assert terms["color"].guessed
+    assert not terms["colour"].guessed

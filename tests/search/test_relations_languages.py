@@ -107,6 +107,21 @@ def test_a_call_through_an_interface_of_go_may_mean_each_type_that_has_its_metho
     assert code.heirs("breaker.go::throttle.doReq") == ["google.go::google.doReq"]
 
 
+def test_an_interface_of_go_with_one_method_and_comments_is_implemented_by_its_methods(open_files: Open) -> None:
+    code = open_files(
+        {
+            "go.mod": "module example.com/shop\n",
+            "picker.go": (
+                "package shop\n\ntype Picker interface {\n\t// Pick returns the next one.\n\t//\n"
+                "\t// Pick should not block.\n\tPick(n int) error\n}\n"
+            ),
+            "first.go": "package shop\n\ntype first struct{}\n\nfunc (f *first) Pick(int) error {\n\treturn nil\n}\n",
+            "named.go": "package shop\n\ntype named struct {\n\tPicker\n}\n",
+        }
+    )
+    assert code.heirs("picker.go::Picker") == ["first.go::first", "named.go::named"]
+
+
 def test_an_import_of_go_is_a_folder_of_the_module_and_never_the_standard_library(open_files: Open) -> None:
     code = open_files(
         GO

@@ -14,7 +14,7 @@ from satchel.types import Kind
 
 FILES = {
     "src/socket.py": "def openWebSocket(config):\n    return reconnection(config, time_zone=max_tokens)\n",
-    "docs/drive.md": "# Drive\n\nThe car is parked by an optimiser.\n",
+    "docs/drive.md": "# Drive\n\nThe car is parked by an optimiser. Its color is grey.\n",
 }
 
 
@@ -52,7 +52,19 @@ def test_a_word_of_one_kind_is_found(satchel: Satchel) -> None:
 
 @pytest.mark.parametrize(
     "word",
-    ["reconnect", "reconnecting", "parking", "optimize", "optimizers", "cars", "driver", "configuration", "timezone"],
+    [
+        "reconnect",
+        "reconnecting",
+        "parking",
+        "optimize",
+        "optimizers",
+        "cars",
+        "driver",
+        "configuration",
+        "timezone",
+        "colour",
+        "grays",
+    ],
 )
 def test_other_forms_of_a_word_count(satchel: Satchel, word: str) -> None:
     assert absent(satchel, f"where is the {word}") == ()

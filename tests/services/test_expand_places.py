@@ -18,6 +18,7 @@ LINES = "".join(f"def lantern_{number}():\n    return {number}\n" for number in 
 def place(tmp_path: Path) -> Iterator[tuple[Satchel, Path]]:
     repository = TinyRepository(tmp_path / "pier")
     files = {"pier/lamp.py": LINES, "pier/rope.py": "def coil():\n    return 1\n", "hidden.py": "a = 1\n"}
+    files["pier/tide.jq"] = "def ebb: 1;\ndef flow(n):\n  ebb | flow(n);\n"
     repository.commit("Lanterns", files | {".gitignore": "hidden.py\n"})
     with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
         engine.index()
@@ -46,6 +47,8 @@ def test_lines_of_several_places_and_handles(place: tuple[Satchel, Path]) -> Non
         ("pier/lamp.py:9-3", "names no lines"),
         ("pier/gone.py", "no indexed file"),
         ("pier/lamp.py:lantern_9", "no definition 'lantern_9'"),
+        ("pier/tide.jq:flow", "without definitions; 'flow' is in lines 2, 3 .pier/tide.jq:2 shows it"),
+        ("pier/tide.jq:low", "does not contain 'low'"),
         ("lamp", "A place is a file, its lines or a definition"),
     ],
 )

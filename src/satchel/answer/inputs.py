@@ -275,9 +275,12 @@ def _candidates(
 
 
 def _without_prose(candidate: Candidate, lines: Lines) -> Candidate:
-    """Return a candidate of code without its long comments after their first sentence."""
+    """Return a candidate of code without its long comments after their first sentence.
+
+    One that the question names by its lines is shown with them.
+    """
     location = candidate.chunk.location
-    if candidate.kind is not Kind.CODE or location is None:
+    if candidate.kind is not Kind.CODE or location is None or candidate.is_lifted:
         return candidate
     if not any(first <= location.end_line and last >= location.start_line for first, last in lines.prose):
         return candidate

@@ -78,6 +78,8 @@ def assemble(
 def _lead(searched: Searched, sections: Sequence[Section]) -> Kind | None:
     """Return the kind that comes first for what is asked, None for the usual order."""
     query = searched.findings.query
+    if query.commits:
+        return Kind.COMMIT
     reasons = {
         section.kind
         for section in sections

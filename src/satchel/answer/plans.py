@@ -23,6 +23,7 @@ from satchel.safety import sanitize
 from satchel.search import weights as search_weights
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy, make_filters
 from satchel.search.query import Query, analyse
+from satchel.search.references import refers_to_commits
 from satchel.search.trace import is_vendored
 from satchel.settings import Settings
 from satchel.text import pattern, wording
@@ -184,7 +185,7 @@ def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[
     of_kind = {kind: request.weights.get(kind, DEFAULT_WEIGHTS[kind]) for kind in kinds}
     if request.change is not None and Kind.CODE in of_kind:
         of_kind[Kind.CODE] *= weights.CHANGE_CODE_FACTOR
-    if len(request.query.split()) <= HISTORY_WORDS and _ASKS_OF_HISTORY.search(request.query):
+    if len(request.query.split()) <= HISTORY_WORDS and _asks_of_history(request.query):
         for kind, factor in ((Kind.COMMIT, weights.HISTORY_FACTOR), (Kind.DOC, weights.NOTES_FACTOR)):
             if kind in of_kind:
                 of_kind[kind] *= factor
@@ -194,7 +195,11 @@ def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[
 def needs_history(request: AssembleRequest, since: str | None = None) -> bool:
     """Return whether a request is about commits, or a change `since` one: without them there is no answer."""
     is_named = Kind.COMMIT in request.kinds or SearchStrategy.HISTORY in request.searches
-    return is_named or bool(since or _ASKS_OF_HISTORY.search(request.query))
+    return is_named or bool(since) or _asks_of_history(request.query)
+
+
+def _asks_of_history(question: str) -> bool:
+    return _ASKS_OF_HISTORY.search(question) is not None or refers_to_commits(question)
 
 
 def role_is_asked(kind: Kind, role: Role, roles: Sequence[Role]) -> bool:

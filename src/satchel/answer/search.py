@@ -28,6 +28,7 @@ from satchel.search.impact_wording import is_wording, speaks_of_impact, written_
 from satchel.search.mentions import absent_places
 from satchel.search.named import with_defined_names
 from satchel.search.query import Query, analyse, recipe_nouns, with_names
+from satchel.search.references import with_commits
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
 from satchel.search.strength import (
     MOST_ABSENT,
@@ -357,8 +358,24 @@ def search_plan(
     meaning = bench.meaning(question)
     search = _section_search(request, bench, query, meaning, impact)
     rows, failures = _gathered(request, plan.sections, query, search, bench, files)
+    rows = _at_places(query, rows) if query.only_places else rows
     embedder_failures = [meaning.failure] if meaning is not None and meaning.failure is not None else []
     return Findings(query, plan, impact, round_robin(rows) if plan.unique else rows, failures, embedder_failures)
+
+
+def _at_places(query: Query, rows: list[Gathered]) -> list[Gathered]:
+    """Return only the spans with the lines that the question names, where there are any."""
+    lines = [(frame.line, max(frame.line, frame.end)) for frame in query.trace.places]
+
+    def within(hit: Hit) -> Hit:
+        spans = (one for one in hit.spans if any(one.start <= last and one.end >= first for first, last in lines))
+        return hit._replace(spans=tuple(spans))
+
+    led = [[within(hit) for hit in row.result.hits if hit.file_score > 1.0] for row in rows]
+    kept = [tuple(hit for hit in hits if hit.spans) for hits in led]
+    if not any(kept):
+        return rows
+    return [row._replace(result=row.result._replace(hits=hits)) for row, hits in zip(rows, kept, strict=True)]
 
 
 def _gathered(
@@ -415,9 +432,10 @@ def _best_lessons(rows: Sequence[Gathered], max_tokens: int) -> list[Gathered]:
 def with_guesses(query: Query, names: Sequence[str], bench: Workbench) -> Query:
     """Return the question with the likely names that occur anywhere, and its everyday words that name a definition.
 
-    The name of the repository itself is left out.
+    It has the commits that it refers to. The name of the repository itself is left out.
     """
     code = bench.store.lexicon(Kind.CODE)
+    query = with_commits(query, bench.store)
     query = without_own_names(query, code.derived("own names", lambda: own_names(bench.lines)))
     if names:
         lexicons = (bench.store_of(kind).lexicon(kind) for kind in bench.kinds())

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from satchel import text as words
 from satchel.search import weights
 from satchel.search.periods import period_in, without_period
-from satchel.search.trace import NO_TRACE, Trace, read_trace
+from satchel.search.trace import NO_TRACE, Trace, read_trace, without_mentions
 from satchel.system.kept import Cache
 from satchel.text import pattern, wording
 
@@ -120,6 +120,12 @@ class Query:
     zones: tuple[tuple[Zone, str], ...] = field(default=(), repr=False)
     is_broad: bool = False
     """Whether it asks for all about its subject, as in "lessons about encoding"; its other words do not count."""
+
+    only_places: bool = False
+    """Whether it is nothing but places of lines: `src/a.py:12`, "what does src/a.py:12 do"."""
+
+    commits: tuple[str, ...] = ()
+    """Hashes of the commits that it names, the nearest first."""
 
 
 REASON_WORDS = 40
@@ -322,7 +328,22 @@ def _analyse(text: str) -> Query:
         asks_why=asks_why,
         zones=tuple(zones),
         is_broad=bool(subject),
+        only_places=_is_of_lines(trace) and _says_nothing(without_mentions(text)),
     )
+
+
+_SAID_OF_PLACES = frozenset(words.ENGLISH["said of places"])
+
+
+def _is_of_lines(trace: Trace) -> bool:
+    """Return whether a text names lines, and reports no error and no function."""
+    return bool(trace.places) and not trace.errors and not any(frame.function for frame in trace.places)
+
+
+def _says_nothing(text: str) -> bool:
+    """Return whether a text without its places has no telling word."""
+    telling = (word.lower() for word in words.words(text) if words.is_meaningful(word))
+    return _SAID_OF_PLACES.issuperset(word for word in telling if not word.isdigit())
 
 
 def _folders(line: str) -> Iterator[str]:
@@ -446,6 +467,7 @@ def _terms(zones: Sequence[tuple[Zone, str]], names_weight: float = 0.0) -> tupl
         # A word counts without its accents, which finds it in both spellings, and as it is written where that occurs.
         meaningful = [*map(words.unaccented, meaningful)]
         others = {words.stem(form) for word in meaningful for form in words.forms(word, endings)} if endings else set()
+        others |= {words.stem(form) for form in map(words.spelling, meaningful) if form}
         for form in as_written | others:
             forms[form] = max(forms.get(form, 0), of_zone[zone] * share)
         for term, count in words.count_terms(meaningful).items():

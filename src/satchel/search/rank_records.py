@@ -50,6 +50,12 @@ REPLACING_RECORDS = 20
 BELOW_BAR = 3
 """Lessons that do not bear on a request but are named, with their evidence, where somebody asks why."""
 
+NAMED_STEP = 4
+"""How many times as much as the next one a commit is worth that the question names: no boost changes the order."""
+
+NAMED_SCORE = 2.0
+"""The `file_score` of a commit that the question names, above that of any file of the ranking (at most 1)."""
+
 _TIERS = {str(tier): weight for tier, weight in TIER_WEIGHTS.items()}
 
 
@@ -176,6 +182,8 @@ def search_records(
     if is_theme:
         ranked, matched = _of_theme(store, kind, query, _share(ranked), matched, now, has_table=likeness is not None)
         signals = [_Column("theme", ranked, 1.0), *signals]
+    named = _commits_named(store, kind, lexicon, query)
+    ranked, matched = _with_named(ranked, matched, named)
     ranked = np.where(lexicon.live_chunk & (ranked > 0), ranked, -np.inf)
     several = len(Axis) if kind is Kind.EXPERIENCE and filters.axis is None else 1
     spans = scores.span if is_alone else None
@@ -186,9 +194,33 @@ def search_records(
     placed = zip(hits, places, strict=True)
     shares = ((hit, hit.relevance / max(strength, 1e-12), place) for hit, place in placed)
     rated = tuple([hit._replace(relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
+    owners = {*lexicon.columns.document_id[lexicon.columns.chunk_document[named]].tolist()}
+    rated = tuple([_led(hit) if hit.chunk.document in owners else hit for hit in rated])
     rated = _ordered(store, kind, query, rated, is_theme=is_theme)
     result = SearchResult(rated, covered, lexicon.chunk_count, strength, strength)
     return result if found is None else _with_others(result, store, ranking, found, filters, now)
+
+
+def _commits_named(store: Store, kind: Kind, lexicon: Lexicon, query: Query) -> IntArray:
+    """Return the chunks of the commits that a question names, as positions, in its order."""
+    rows = store.first_rows(kind, query.commits) if kind is Kind.COMMIT and query.commits else {}
+    positions = lexicon.chunk_positions(rows[key] for key in query.commits if key in rows)
+    return positions[positions >= 0]
+
+
+def _with_named(ranked: FloatArray, matched: FloatArray, named: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return values and matched shares with these chunks before all others, in their order."""
+    if not len(named):
+        return ranked, matched
+    ranked, matched = ranked.copy(), matched.copy()
+    ranked[named] = max(float(ranked.max(initial=0.0)), 1.0) * np.power(NAMED_STEP, np.arange(len(named), 0, -1))
+    matched[named] = 1.0
+    return ranked, matched
+
+
+def _led(hit: Hit) -> Hit:
+    """Return the hit of a record that the question names: it comes first, whatever else is found."""
+    return hit._replace(relevance=relevance_of(1.0), file_score=NAMED_SCORE)
 
 
 def _with_others(

@@ -81,7 +81,7 @@ def search_kind(
     relevance are left out, except where a trace leads to one.
     """
     lexicon = store.lexicon(kind)
-    if not lexicon.chunk_count or not query.terms:
+    if not lexicon.chunk_count or not (query.terms or (query.commits and kind is Kind.COMMIT)):
         return SearchResult(())
     candidates = CANDIDATE_SPANS if candidates is None else candidates
     if kind in RECORD_KINDS:

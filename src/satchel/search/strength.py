@@ -274,7 +274,7 @@ def _forms(endings: Sequence[str], word: str) -> list[str]:
         if len(root) >= 4:  # shortest root
             roots |= {root, root[:-1]} if root[-1] == root[-2] else {root}
     forms = {words.stem(root + ending) for root in roots for ending in _ENDINGS}
-    forms |= {words.stem(form) for form in words.forms(word, endings)}
+    forms |= {words.stem(form) for form in (*words.forms(word, endings), words.spelling(word)) if form}
     forms |= {short for long, short in _SHORT_FORMS.items() if words.stem(long) == words.stem(word)}
     forms.add(words.EXACT_MARK + word)
     forms |= {f"{words.EXACT_MARK}{word[:at]}_{word[at:]}" for at in range(2, len(word) - 1)}

@@ -290,3 +290,10 @@ def name_of(function: str) -> tuple[str, str]:
     while names and re.fullmatch(r"func\d+|gowrap\d+|h[0-9a-f]{16}|locals|anonymous", names[-1]):
         names.pop()
     return (names[-1], names[-2] if len(names) > 1 else "") if names else ("", "")
+
+
+def without_mentions(text: str) -> str:
+    """Return a text without the places in prose that it contains."""
+    for form in _MENTIONS:
+        text = form.sub(" ", text)
+    return text

@@ -335,6 +335,10 @@ def _left_out(row: Expanded, needed: int) -> types.Omission:
     )  # fmt: skip
 
 
+LINES_TOLD = 6
+"""Most lines told that contain the name of no definition."""
+
+
 def is_place(text: str) -> bool:
     """Return whether a text names a file, a definition in it, or lines of it: `src/a.py:10-20`."""
     return "/" in text or "." in text or re.search(r".:\d+(?:-\d+)?$", text) is not None
@@ -358,15 +362,27 @@ def place_handle(text: str, root: OpenRoot) -> HandleTarget:
     if named:
         found = _definition(pin.path, content, named[2])
         if found is None:
-            raise UsageError(
-                f"{clean_field(pin.path)} has no definition {clean_field(named[2])!r}: its path alone lists all"
-            )
+            raise UsageError(_undefined(pin.path, content, named[2]))
         ranges = (without_blank_ends(read.lines, *found),)
     elif not pin.start:
         ranges = _first_lines(pin.path, content) or ((1, len(read.lines)),)
     identity = f"{kind}:{pin.path}#L{ranges[0][0]}-{ranges[-1][1]}"
     handle = make_handle(identity, read.content_hash, ranges)
     return HandleTarget(handle, kind, identity, pin.path, "", read.content_hash, ranges)
+
+
+def _undefined(path: str, text: str, name: str) -> str:
+    """Return what is wrong with the name of a definition: that it is none, or that its file is read without them."""
+    shown, word = clean_field(path), clean_field(name)
+    if _first_lines(path, text):
+        return f"{shown} has no definition {word!r}: its path alone lists all"
+    form = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
+    places = [str(number) for number, line in enumerate(text.split("\n"), 1) if form.search(line)]
+    if not places:
+        return f"{shown} does not contain {word!r}"
+    more = " and more" if len(places) > LINES_TOLD else ""
+    lines = f"line{'s' if len(places) > 1 else ''} {', '.join(places[:LINES_TOLD])}{more}"
+    return f"{shown} is read without definitions; {word!r} is in {lines} ({shown}:{places[0]} shows it)"
 
 
 def _first_lines(path: str, text: str) -> tuple[types.Range, ...]:

@@ -19,6 +19,7 @@ from satchel.safety.sanitize import clean_field
 from satchel.search.dense import Meaning, scores
 from satchel.search.named import with_defined_names
 from satchel.search.query import Query, analyse
+from satchel.search.references import with_commits
 from satchel.search.relations import definitions_named, files_named
 from satchel.search.resolve.code import Code
 from satchel.search.searcher import FileStanding, SearchResult, chunk_of, file_standing, search_kind
@@ -80,7 +81,7 @@ def why(
 
     `store` is the index in one published state, `ask` answers a request without keeping the answer.
     """
-    query = with_defined_names(analyse(request.query), store)
+    query = with_defined_names(with_commits(analyse(request.query), store), store)
     votes = Votes(query, store)
     context = ask(request)
     targets = resolve(target, store, store_of)

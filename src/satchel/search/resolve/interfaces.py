@@ -74,7 +74,8 @@ def _methods_of(code: Code, owner: CodeDefinition) -> dict[str, int]:
     declared = code.declaration(owner)
     written = declared.child_by_field_name("type") if declared is not None else None
     file = code.file(owner.path)
-    inside = written.named_children if written is not None and written.type == "interface_type" else []
+    named = written.named_children if written is not None and written.type == "interface_type" else []
+    inside = [node for node in named if node.type != "comment"]
     elements = [node for node in inside if node.type == "method_elem"]
     if file is None or len(elements) < min(len(inside), 2):
         return {}  # a constraint, or little beside what it embeds
