@@ -19,6 +19,7 @@ from satchel.answer.request import AssembleRequest, PackingOptions, make_request
 from satchel.errors import GitError
 from satchel.guidance.bound import bound_records
 from satchel.safety.sanitize import clean_field
+from satchel.search.lessons import behind_newer
 from satchel.services.open_root import OpenRoot, attempts, bench_of
 from satchel.services.receipts import ReceiptService, handles_of
 from satchel.store.protocol import Store
@@ -83,7 +84,7 @@ class LessonService:
                 touched = experienced_files(bench.memory) if files is None and bench.memory is not None else []
                 named = [*dict.fromkeys((*touched, *recent))][:MOST_FILES]
                 bound = (bound_records(bench.store_of(kind), kind, named, bench.store, request.now) for kind in kinds)
-                hits = sorted(chain.from_iterable(bound), key=_order)
+                hits = behind_newer(sorted(chain.from_iterable(bound), key=_order))
                 context = lessons_context(request, bench, hits, about, {"revision": bench.revision})
         return context, partial(self._receipts.keep, context, account, request.session, handles_of(context))
 
