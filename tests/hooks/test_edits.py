@@ -253,3 +253,14 @@ def test_what_ended_the_lesson_of_a_file_comes_too_and_first(host: Host) -> None
     assert ended in first
     assert prices in second
     assert f"newer: {newer}" in second
+
+
+def test_after_a_prompt_that_tidies_a_prohibition_on_exactly_this_file_comes_and_nothing_else(host: Host) -> None:
+    remember(host, "Never edit shop/prices.py by hand, the console writes it", files=["shop/prices.py"])
+    remember(host, "Ask Ruben before a discount changes", files=["shop/prices.py"])
+    remember(host, "Never use floats below shop", files=["shop/*"])
+    remember(host, CENTS)
+    host.told("claude-code/prompt", prompt="sort the imports in shop/prices.py")
+    first, *others = edit(host, "shop/prices.py").splitlines()[1:]
+    assert "by hand" in first
+    assert others == []

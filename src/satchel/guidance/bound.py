@@ -46,6 +46,25 @@ def bound_records(
     return sorted(chosen, key=lambda hit: hit.chunk.fields.get("outcome_status") != OutcomeStatus.FALSIFIED)
 
 
+def ruling_records(store: Store, kind: Kind, files: Sequence[str], index: Store, now: float) -> list[Hit]:
+    """Return the records that count for one of these files whatever is done with it.
+
+    They are bound to exactly this file, not to a folder, and are a decision, a prohibition or a failure.
+    """
+    from satchel.search.contradictions import is_binding  # here, because few edits leave the behaviour as it is
+
+    names = frozenset(with_former_names(files, index))
+    hits = bound_records(store, kind, files, index, now, naming=False)
+    exact = [hit for hit in hits if not names.isdisjoint(hit.chunk.fields.get("files") or ())]
+    texts = store.texts([hit.chunk.document for hit in exact])
+    return [
+        hit
+        for hit in exact
+        if hit.chunk.fields.get("outcome_status") == OutcomeStatus.FALSIFIED
+        or (kind is Kind.MEMORY and is_binding(hit.chunk.fields.get("category"), texts.get(hit.chunk.document, "")))
+    ]
+
+
 def _matching(store: Store, kind: Kind, paths: Sequence[str]) -> list[Hit]:
     """Return the visible records one of whose globs matches a path, newest first."""
     globs = [glob for glob in store.edge_targets([EdgeType.BOUND]) if Globs((glob,)).first(paths) is not None]
