@@ -2,7 +2,7 @@
 
     python benchmarks/contradictions.py --out benchmarks/results/contradictions.json
 
-The 40 pairs of `contradictions.txt` and the 100 of `successors.txt` were written before the code that they measure.
+The 40 pairs of `contradictions.txt` and the 124 of `successors.txt` were written before the code that they measure.
 The former go through the real memory too: it is asked what the newer statement contradicts while it has the older
 statements of all pairs. Of the latter 20 have a plain later fact against a prohibition, which has to come first.
 """

@@ -5,8 +5,9 @@
 `extraction_pieces.txt` says what each piece must give, and it was written before the rules. The 24 of
 `extraction_unseen.txt` were written after them: at first .78 of the proposals were right and .47 were found; then
 rules were added for them. Those of `extraction_blind.txt` were written by somebody who had not read the rules; 60 of
-them were measured once, after the rules had been changed for the other 100: 4 proposals of 27, all right. The pieces
-are written as transcripts of Claude Code and read as such.
+them were measured once, after the rules had been changed for the other 100: 4 proposals of 27, all right. What those
+of `extraction_fresh.txt` showed at first is in that file. The pieces are written as transcripts of Claude Code and read
+as such.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from satchel.memory.review import Suggestion, proposed
 from satchel.safety import sanitize
 from satchel.sources.conversations import Exchange, read_transcript
 
-PIECES, UNSEEN, FURTHER, BLIND = (
-    Path(__file__).with_name(f"extraction_{name}.txt") for name in ("pieces", "unseen", "further", "blind")
+PIECES, UNSEEN, FURTHER, BLIND, FRESH = (
+    Path(__file__).with_name(f"extraction_{name}.txt") for name in ("pieces", "unseen", "further", "blind", "fresh")
 )
 
 
@@ -118,7 +119,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="file for the result")
     out = parser.parse_args().out
-    files = {"rules": PIECES, "unseen": UNSEEN, "further": FURTHER, "blind": BLIND}
+    files = {"rules": PIECES, "unseen": UNSEEN, "further": FURTHER, "blind": BLIND, "fresh": FRESH}
     measured = {name: measure(proposed, file) for name, file in files.items()}
     text = json.dumps(measured, indent=1, ensure_ascii=False)
     print(text)

@@ -240,3 +240,27 @@ def test_a_prompt_that_keeps_the_behaviour_needs_no_lesson_before_its_edits(host
     assert edit(host, "shop/prices.py") == ""
     host.told("claude-code/prompt", prompt="repair the lost connection of the client")
     assert CENTS in edit(host, "shop/prices.py")
+
+
+def test_what_ended_the_lesson_of_a_file_comes_too_and_first(host: Host) -> None:
+    prices = "Discounts are kept in shop/prices.py and changed by pull request"
+    ended = "Since the move in June discounts live in the console; the file in shop/ is generated and edits are lost"
+    remember(host, prices, importance=0.9)
+    assert edit(host, "shop/prices.py").count("\n- ") == 1
+    host.session = "session-2"
+    newer = remember(host, ended, importance=0.2)
+    first, second = edit(host, "shop/prices.py").splitlines()[1:]
+    assert ended in first
+    assert prices in second
+    assert f"newer: {newer}" in second
+
+
+def test_after_a_prompt_that_tidies_a_prohibition_on_exactly_this_file_comes_and_nothing_else(host: Host) -> None:
+    remember(host, "Never edit shop/prices.py by hand, the console writes it", files=["shop/prices.py"])
+    remember(host, "Ask Ruben before a discount changes", files=["shop/prices.py"])
+    remember(host, "Never use floats below shop", files=["shop/*"])
+    remember(host, CENTS)
+    host.told("claude-code/prompt", prompt="sort the imports in shop/prices.py")
+    first, *others = edit(host, "shop/prices.py").splitlines()[1:]
+    assert "by hand" in first
+    assert others == []

@@ -117,3 +117,14 @@ def test_a_link_that_cannot_be_is_refused(repository: TinyRepository, tmp_path: 
                 engine.memories.supersede(old, new)
         with pytest.raises(UsageError, match="before it begins"):
             engine.memories.add("Never true", since="2025-01-02", until="2025-01-01")
+
+
+def test_a_newer_memory_that_shares_no_word_with_the_request_comes_with_the_older_one(
+    repository: TinyRepository, tmp_path: Path
+) -> None:
+    with Satchel.open(repository.root, environ=environment(tmp_path / "home")) as engine:
+        old = engine.memories.add("Contractors get the team licence of the diagram editor", since="2024-01-01").memory
+        newer = engine.memories.add("The team licence of the diagram editor expired, take the free edition").memory
+        first, second = engine.memories.search("contractors")
+        assert (first.memory.id, second.memory.id) == (newer.id, old.id)
+        assert second.newer == newer.id

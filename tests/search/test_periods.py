@@ -25,6 +25,10 @@ NOW = datetime(2026, 6, 17, 12, tzinfo=UTC).timestamp()
         ("in March", "2026-03-01", "2026-04-01", ""),
         ("in December", "2025-12-01", "2026-01-01", ""),
         ("payments in December 2024", "2024-12-01", "2025-01-01", "payments"),
+        ("what happened on May 12th", "2026-05-12", "2026-05-13", "what happened"),
+        ("payments on 12 May 2025", "2025-05-12", "2025-05-13", "payments"),
+        ("since may 3", "2026-05-03", "2026-06-18", ""),
+        ("Ausfall am 3. Juli", "2025-07-03", "2025-07-04", "Ausfall"),
         ("since May", "2026-05-01", "2026-06-18", ""),
         ("Preise im März", "2026-03-01", "2026-04-01", "Preise"),
         ("the outage on 2026-02-28", "2026-02-28", "2026-03-01", "the outage"),
@@ -46,7 +50,7 @@ def test_a_period_is_read_with_what_is_asked_besides(subject: str, begin: str, e
 
 
 @pytest.mark.parametrize(
-    "subject", ["Jana", "the march of progress", "release 2.0", "May be", "port 2026 of the server"]
+    "subject", ["Jana", "the march of progress", "release 2.0", "May be", "port 2026 of the server", "all that may 12"]
 )
 def test_other_subjects_have_no_period(subject: str) -> None:
     assert period_in(subject, NOW) is None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.answer import weights
 from satchel.search.filters import NO_FILTERS
-from satchel.search.lessons import BEARS, FILE, WORK
+from satchel.search.lessons import BEARS, FILE, WORK, behind_newer
 from satchel.search.query import Query
 from satchel.text import wording
 from satchel.types import LESSON_KINDS, Hit, Kind, Signal
@@ -47,14 +47,7 @@ def in_order(hits: Sequence[Hit]) -> list[Hit]:
     Of two that differ the one that comes first is known: the older one is behind its newer one, what is against a
     decision behind that.
     """
-    ordered = sorted(hits, key=lambda hit: (-bears(hit), hit.chunk.id))
-    for hit in list(ordered):
-        first = hit.chunk.fields.get("newer") or hit.chunk.fields.get("against")
-        other = next((one for one in ordered if first and one.chunk.id.partition(":")[2] == first), None)
-        if other is not None and ordered.index(other) > ordered.index(hit):
-            ordered.remove(other)
-            ordered.insert(ordered.index(hit), other)
-    return ordered
+    return behind_newer(sorted(hits, key=lambda hit: (-bears(hit), hit.chunk.id)))
 
 
 def bears(hit: Hit) -> float:

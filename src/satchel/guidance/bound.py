@@ -30,8 +30,8 @@ def bound_records(
     """Return the records of a kind that are bound to one of these files, each once; failed experiences come first.
 
     Those whose globs match come before those whose text names a file, which are left out without `naming`; what
-    replaced a record that names one follows. `index` knows the files of the root and their former names. What has
-    expired by `now` is left out.
+    replaced a record that names one follows, and what contradicts one comes before it. `index` knows the files of the
+    root and their former names. What has expired by `now` is left out.
     """
     names = with_former_names(files, index)
     hits: dict[int, Hit] = {}
@@ -39,7 +39,30 @@ def bound_records(
     for hit in (*_matching(store, kind, names), *named):
         hits.setdefault(hit.chunk.document, hit)
     chosen = [hit for hit in hits.values() if not _is_over(hit, now)]
+    if kind is Kind.MEMORY and chosen:
+        from satchel.search.newer import with_newer  # here, because few files have a memory
+
+        return [*with_newer(store, chosen, now)]
     return sorted(chosen, key=lambda hit: hit.chunk.fields.get("outcome_status") != OutcomeStatus.FALSIFIED)
+
+
+def ruling_records(store: Store, kind: Kind, files: Sequence[str], index: Store, now: float) -> list[Hit]:
+    """Return the records that count for one of these files whatever is done with it.
+
+    They are bound to exactly this file, not to a folder, and are a decision, a prohibition or a failure.
+    """
+    from satchel.search.contradictions import is_binding  # here, because few edits leave the behaviour as it is
+
+    names = frozenset(with_former_names(files, index))
+    hits = bound_records(store, kind, files, index, now, naming=False)
+    exact = [hit for hit in hits if not names.isdisjoint(hit.chunk.fields.get("files") or ())]
+    texts = store.texts([hit.chunk.document for hit in exact])
+    return [
+        hit
+        for hit in exact
+        if hit.chunk.fields.get("outcome_status") == OutcomeStatus.FALSIFIED
+        or (kind is Kind.MEMORY and is_binding(hit.chunk.fields.get("category"), texts.get(hit.chunk.document, "")))
+    ]
 
 
 def _matching(store: Store, kind: Kind, paths: Sequence[str]) -> list[Hit]:

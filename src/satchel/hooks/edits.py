@@ -46,7 +46,10 @@ def before_tool(hook: EventContext) -> Answer:
 
 
 def lessons(hook: EventContext) -> Answer:
-    """Return the lessons bound to the files of a tool, each once a session."""
+    """Return the lessons bound to the files of a tool, each once a session.
+
+    After a prompt that leaves the behaviour as it is, only those that count whatever is done with a file.
+    """
     files = _below_root(hook)
     if not files:
         return nothing("the files are outside of this folder")
@@ -55,9 +58,8 @@ def lessons(hook: EventContext) -> Answer:
     if not hook.has_index:
         return nothing("there is no index yet")
     prompts = hook.session.read()["prompts"] if hook.session is not None else []
-    if prompts and intent_of(prompts[-1]) is Intent.TIDIES:
-        return nothing("the last prompt changes no behaviour")
-    return hook.packed(lambda tokens: _packed(hook, files, tokens), LESSON_TOKENS)
+    tidies = bool(prompts) and intent_of(prompts[-1]) is Intent.TIDIES
+    return hook.packed(lambda tokens: _packed(hook, files, tokens, tidies=tidies), LESSON_TOKENS)
 
 
 def bind_experience(hook: EventContext) -> None:
@@ -67,8 +69,10 @@ def bind_experience(hook: EventContext) -> None:
         hook.engine.experiences.touch(active.id, files)
 
 
-def _packed(hook: EventContext, files: list[str], tokens: int) -> Answer:
-    context, deliver = hook.engine.lessons.told(files, **hook.options(max_tokens=tokens))
+def _packed(hook: EventContext, files: list[str], tokens: int, *, tidies: bool) -> Answer:
+    context, deliver = hook.engine.lessons.told(files, ruling=tidies, **hook.options(max_tokens=tokens))
+    if not context.items and tidies:
+        return nothing("the last prompt changes no behaviour")
     if not context.items:
         return nothing("the session has what is known" if context.shown_before else "nothing is bound to these files")
     shown = f"bound to the files of the edit, {counted(len(context.items))}"

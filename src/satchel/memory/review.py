@@ -78,7 +78,9 @@ _ORDERED = wording("ordered")
 _ORDERED_OF_DEVELOPER = wording("ordered of a developer")
 _ASIDE = wording("aside")
 _CORRECTION = wording("correction")
-_HABIT = wording("habit")
+_HABIT, _HABIT_OF_WORK = wording("habit"), wording("habit of the work")
+_RULE_OF_WORK, _GONE_WITH = wording("rule of the work"), wording("gone with")
+_NEEDED = wording("needed for the work")
 _FORBIDDEN = wording("forbidden")
 _RETRACTED = wording("retracted")
 _STYLE = wording("style")
@@ -174,13 +176,13 @@ def _kind(sentence: str, setting: _Setting) -> str | None:
 
 def _is_asked_beside(bare: str, setting: _Setting) -> bool:
     """Return whether a sentence beside the matter, or after a correction, says how work is done."""
-    if (setting.is_corrected or setting.is_aside) and _HABIT.match(bare):
+    if (setting.is_corrected or setting.is_aside) and (_HABIT.match(bare) or _HABIT_OF_WORK.match(bare)):
         return True
     return setting.is_aside and _STYLE.match(bare) is not None and _WORK.search(bare) is not None
 
 
 def _is_wished(bare: str) -> bool:
-    return bool(_WISHED.search(bare) or _FORBIDDEN.match(bare) or _is_standing(bare))
+    return bool(_WISHED.search(bare) or _FORBIDDEN.match(bare) or _RULE_OF_WORK.match(bare) or _is_standing(bare))
 
 
 def _is_standing(bare: str) -> bool:
@@ -202,12 +204,14 @@ def _is_stated(bare: str) -> bool:
     told, stated = _TOLD.match(bare), _STATED.match(bare)
     if told is not None:
         return bool(told["that"] or _TELLING.search(f" {bare[told.end() :]}"))
-    return stated is not None and _TELLING.search(f" {stated['object'] or stated['named']}") is not None
+    return _NEEDED.match(bare) is not None or (
+        stated is not None and _TELLING.search(f" {stated['object'] or stated['named']}") is not None
+    )
 
 
 def _is_decided(bare: str) -> bool:
     is_named = _CHOSEN.match(bare) is not None and _TELLING.search(bare[6:]) is not None
-    return is_named or _DECIDED.search(bare) is not None
+    return is_named or any(told.search(bare) is not None for told in (_DECIDED, _GONE_WITH))
 
 
 _RULES: tuple[tuple[vocabulary.MemoryCategory, Callable[[str], object]], ...] = (

@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from satchel.search import weights
+from satchel.search.outdated import ends
 from satchel.text import pattern, stem, word_lists, wording
 from satchel.types import Hit
 from satchel.vocabulary import MemoryCategory
@@ -60,6 +61,8 @@ def contradicts(older: str, newer: str) -> bool:
     first, second = (_statement(text, weights.STATEMENT_WORDS) for text in (older, newer))
     if first is None or second is None:
         return False
+    if not first.is_denied and ends(older, newer):
+        return True
     if first.is_denied != second.is_denied and _says_the_same(first, second):
         return True
     if first.is_denied or (second.adds and not first.adds):

@@ -23,7 +23,7 @@ from satchel.search.successors import successors
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
 from satchel.text import EXACT_MARK, stem
-from satchel.types import Kind, Signal
+from satchel.types import Hit, Kind, Signal
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -52,6 +52,18 @@ LEAST_WORDS = 2
 def is_lesson(signals: Iterable[Signal]) -> bool:
     """Return whether a record with these signals is given unasked, because it bears on the request."""
     return any(signal.name == BEARS for signal in signals)
+
+
+def behind_newer(hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits in their order, except that each comes behind the one that it names as its `newer` or `against`."""
+    ordered = list(hits)
+    for hit in hits:
+        first = hit.chunk.fields.get("newer") or hit.chunk.fields.get("against")
+        other = next((one for one in ordered if first and one.chunk.id.partition(":")[2] == first), None)
+        if other is not None and ordered.index(other) > ordered.index(hit):
+            ordered.remove(other)
+            ordered.insert(ordered.index(hit), other)
+    return ordered
 
 
 class Bearing(NamedTuple):

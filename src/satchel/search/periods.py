@@ -63,6 +63,16 @@ def _named_month(parts: dict[str, str], today: date) -> Days:
     return (begin, today + timedelta(days=1)) if parts["since"] in {"since", "seit"} else (begin, end)
 
 
+def _day_of_month(parts: dict[str, str], today: date) -> Days:
+    """Return the latest such day that has begun, or that of a year."""
+    begin, _ = _named_month({**parts, "since": ""}, today)
+    number = int(parts["number"])
+    if not parts["year"] and (begin.month, number) > (today.month, today.day) and begin.year == today.year:
+        begin = begin.replace(year=today.year - 1)
+    begin, end = _day({"day": f"{begin.year}-{begin.month:02}-{number:02}"}, today)
+    return (begin, today + timedelta(days=1)) if parts["since"] in {"since", "seit"} else (begin, end)
+
+
 def _numbered_month(parts: dict[str, str], _: date) -> Days:
     return _month(int(parts["year"]), min(max(int(parts["month"]), 1), 12))
 
@@ -101,10 +111,17 @@ def _year(parts: dict[str, str], _: date) -> Days:
     return date(int(parts["year"]), 1, 1), date(int(parts["year"]) + 1, 1, 1)
 
 
-_BEFORE = r"(?:^|\s)(?:(?P<since>in|during|from|of|on|at|since|im|vom|seit|aus)\s+)?(?:the\s+|der\s+)?"
+_BEFORE = r"(?:^|\s)(?:(?P<since>in|during|from|of|on|at|since|im|am|vom|seit|aus)\s+)?(?:the\s+|der\s+)?"
 _END = r"[?.!]*$"
+_OF_YEAR = r"(?:,?\s+(?P<year>20\d\d))?"
+_NO_VERB = r"(?:(?<=on )|(?<=since )|(?<=from )|(?!(?-i:may)\s+\d+(?![a-z\d])))"
+"""Not before the verb of "how many of them may 12"."""
 _FORMS: tuple[tuple[re.Pattern[str], _Read], ...] = (
+    (pattern(rf"(?i){_BEFORE}(?P<number>\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<month>{_MONTH}){_OF_YEAR}{_END}"),
+     _day_of_month),
     (pattern(rf"(?i){_BEFORE}(?P<month>{_MONTH})(?:,?\s+(?:of\s+)?(?P<year>20\d\d))?{_END}"), _named_month),
+    (pattern(rf"(?i){_BEFORE}{_NO_VERB}(?P<month>{_MONTH})\s+(?P<number>\d{{1,2}})(?:st|nd|rd|th)?{_OF_YEAR}{_END}"),
+     _day_of_month),
     (pattern(rf"(?i){_BEFORE}(?P<day>20\d\d-\d\d-\d\d){_END}"), _day),
     (pattern(rf"(?i){_BEFORE}(?P<year>20\d\d)-(?P<month>\d\d){_END}"), _numbered_month),
     (pattern(rf"(?i){_BEFORE}(?P<named>yesterday|today|gestern|heute){_END}"), _relative_day),

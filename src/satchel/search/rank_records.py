@@ -196,7 +196,7 @@ def search_records(
     rated = tuple([hit._replace(relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
     owners = {*lexicon.columns.document_id[lexicon.columns.chunk_document[named]].tolist()}
     rated = tuple([_led(hit) if hit.chunk.document in owners else hit for hit in rated])
-    rated = _ordered(store, kind, query, rated, is_theme=is_theme)
+    rated = _ordered(store, kind, query, rated, now, is_theme=is_theme, is_filtered=filters != NO_FILTERS)
     result = SearchResult(rated, covered, lexicon.chunk_count, strength, strength)
     return result if found is None else _with_others(result, store, ranking, found, filters, now)
 
@@ -241,11 +241,22 @@ def _evidence(found: Bearing, *, has_meaning: bool) -> list[_Column]:
     return columns + [_Column(name, values, weight) for name, values, weight in parts]
 
 
-def _ordered(store: Store, kind: Kind, query: Query, hits: tuple[Hit, ...], *, is_theme: bool) -> tuple[Hit, ...]:
-    """Return hits with newer memories before what they contradict, and a timeline by time."""
-    if kind is Kind.MEMORY and len(hits) > 1:
-        among = REPLACING_RECORDS
-        hits = (*_newest_first(store, hits[:among]), *hits[among:])
+def _ordered(
+    store: Store, kind: Kind, query: Query, hits: tuple[Hit, ...], now: float, *, is_theme: bool, is_filtered: bool
+) -> tuple[Hit, ...]:
+    """Return hits with newer memories before what they contradict, and a timeline by time.
+
+    Unless they are filtered, newer memories come too that were not found.
+    """
+    if kind is Kind.MEMORY and hits:
+        first, others = hits[:REPLACING_RECORDS], hits[REPLACING_RECORDS:]
+        if is_filtered or is_theme:
+            first = _newest_first(store, first)
+        else:
+            from satchel.search.newer import with_newer  # here, because most questions find no memory
+
+            first = with_newer(store, first, now, found=others)
+        hits = (*first, *others)
     is_timeline = is_theme and bool(hits) and query.text.lower().lstrip().startswith("timeline")
     return _by_time(hits) if is_timeline else hits
 

@@ -17,8 +17,9 @@ from typing import Unpack
 from satchel.answer.lessons import lessons_context
 from satchel.answer.request import AssembleRequest, PackingOptions, make_request
 from satchel.errors import GitError
-from satchel.guidance.bound import bound_records
+from satchel.guidance.bound import bound_records, ruling_records
 from satchel.safety.sanitize import clean_field
+from satchel.search.lessons import behind_newer
 from satchel.services.open_root import OpenRoot, attempts, bench_of
 from satchel.services.receipts import ReceiptService, handles_of
 from satchel.store.protocol import Store
@@ -65,12 +66,13 @@ class LessonService:
         self._root, self._receipts = root, receipts
 
     def told(
-        self, files: Sequence[str] | None, **options: Unpack[PackingOptions]
+        self, files: Sequence[str] | None, *, ruling: bool = False, **options: Unpack[PackingOptions]
     ) -> tuple[Context, Callable[[], object]]:
         """Return the lessons bound to these files (relative to the root), and what records that they were sent.
 
         Without files they are those that were worked on lately. The most important come first, then the newest. Options
-        as in `Satchel.situation`; a `session` gets each lesson once.
+        as in `Satchel.situation`; a `session` gets each lesson once. With `ruling` only those that count whatever is
+        done with the files.
         """
         request = make_request("", self._root.settings, options)
         account = self._receipts.account(request.session, request.ledger)
@@ -82,8 +84,9 @@ class LessonService:
                 kinds = LESSON_KINDS if bench.memory is not None else ()
                 touched = experienced_files(bench.memory) if files is None and bench.memory is not None else []
                 named = [*dict.fromkeys((*touched, *recent))][:MOST_FILES]
-                bound = (bound_records(bench.store_of(kind), kind, named, bench.store, request.now) for kind in kinds)
-                hits = sorted(chain.from_iterable(bound), key=_order)
+                records = ruling_records if ruling else bound_records
+                bound = (records(bench.store_of(kind), kind, named, bench.store, request.now) for kind in kinds)
+                hits = behind_newer(sorted(chain.from_iterable(bound), key=_order))
                 context = lessons_context(request, bench, hits, about, {"revision": bench.revision})
         return context, partial(self._receipts.keep, context, account, request.session, handles_of(context))
 
