@@ -193,7 +193,7 @@ class Names(Imports):
             rows |= {one.row for one in self.code.defined(owner.name) if one.language == owner.language}
         for row, _, name in self.code.store.edges_from(sorted(rows), [EdgeType.INHERITS]):
             part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
-            if file is None or (is_open and part.name.rpartition(".")[2] != owner.name):
+            if file is None or (is_open and row != owner.row and part.name.rpartition(".")[2] != owner.name):
                 continue
             first, last = file.range(part.start, part.end)
             for node in file.occurrences(name):
