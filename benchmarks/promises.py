@@ -22,36 +22,13 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import NamedTuple
 
 from options import output
+from promises_cases import Case, Files, Run
+from promises_further import FURTHER
 
 TREE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TREE / "src"))
-
-Files = Mapping[str, str | bytes]
-
-
-class Run(NamedTuple):
-    """One command in the folder, after `before` (shell commands), with texts that must and must not be printed."""
-
-    command: str
-    present: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    before: tuple[str, ...] = ()
-
-
-class Case(NamedTuple):
-    """A case: its number, what is tried, what was answered before, its files and commands, and its test."""
-
-    number: str
-    steps: str
-    before: str
-    files: Files = MappingProxyType({})
-    runs: tuple[Run, ...] = ()
-    test: str = ""
-
 
 INSIDE: Files = {
     "a.py": "class Outer:\n    class Base:\n        pass\n\n\nclass Kid(Outer.Base):\n    pass\n",
@@ -413,7 +390,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="numbers of cases")
     parser.add_argument("--out", type=output)
     given = parser.parse_args()
-    cases = [case for case in CASES if not given.only or case.number in given.only]
+    cases = [case for case in (*CASES, *FURTHER) if not given.only or case.number in given.only]
     now = {}
     for case in cases:
         now[case.number] = tried(case)

@@ -37,13 +37,12 @@ from satchel.search.resolve.syntax import (
 )
 from satchel.sources.code.languages import FAMILIES, RULES
 from satchel.sources.roles import is_secondary
+from satchel.text import pattern
 from satchel.types import EdgeType, Import
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SELF = frozenset({"self", "cls", "this", "Self", "static", "$this"})
-_SUPER = frozenset({"super", "parent", "base"})
 _OPEN = frozenset({"csharp", "rust", "swift"})
 """Languages in which a class may be written in several places: partial classes, `impl` blocks, extensions."""
 
@@ -56,6 +55,8 @@ _INFERRED = frozenset({"var", "auto", "const auto", "let"})
 _RUBY = frozenset({"class", "module"})
 _SPACES = frozenset({"namespace_definition", "namespace_declaration", "file_scoped_namespace_declaration"})
 _NAMESPACES = syntax.CLASSES | _SPACES
+
+_CSHARP_NAMESPACE = pattern(r"^[ \t]*namespace[ \t]+([\w.]+)", re.MULTILINE)
 
 Resolve = Callable[[SourceFile, "Node"], Entities]
 
@@ -314,9 +315,9 @@ class Names(Imports):
             return self.of_members(self.value(file, owner), name)
         if name == "self" and file.language == "lua" and isinstance(self.bound(file, name, node), Binding):
             return self._named_value(file, name, node)
-        if name in _SELF and (name != "self" or "self" in file.rules):
+        if syntax.is_self(name, file.language, file.rules):
             return self.enclosing(file, node)
-        if name in _SUPER:
+        if syntax.is_base(name, file.language):
             if is_rust:
                 return (self.modules.parent(rust_module(file, node)) or OUTSIDE,)
             return self._bases_around(file, node)
@@ -331,7 +332,11 @@ class Names(Imports):
         first, *rest = name.split(".")
         if first in {"crate", "super"} and file.language == "rust":
             return self.rust_path(file, [first, *rest], node)
-        here = self.enclosing(file, node) if first in _SELF else self._named_value(file, first, node)
+        here = (
+            self.enclosing(file, node)
+            if syntax.is_self(first, file.language, file.rules)
+            else self._named_value(file, first, node)
+        )
         for step in rest:
             here = self._member_values(here, step)
         return here
@@ -430,12 +435,15 @@ class Names(Imports):
 
     def _meaning(self, file: SourceFile, node: Node) -> Entities:
         owner, name = owner_of(node), file.text(node)
-        if whole := self._of_whole_name(file, node):
+        if whole := self._of_whole_name(file, node) or self._of_renamed(file, node):
             return whole
         if owner is not None:
             members = self.of_members(self.value(file, owner), name)
-            is_found = file.language not in _CURRIED or any(isinstance(one, CodeDefinition) for one in members)
-            return members if is_found else self._of_path(file, owner, name) or self._extending(file, node) or members
+            if any(isinstance(one, CodeDefinition) for one in members):
+                return members
+            path = self._of_path(file, owner, name) if file.language in _CURRIED else ()
+            is_known = bool(members) or file.language == "kotlin"
+            return path or (self._extending(file, name) if is_known else ()) or members
         if file.language == "rust" and file.source[node.end_byte : node.end_byte + 1] == b"!":
             return self.of_package(file, name) or (OUTSIDE,)
         bound = self.bound(file, name, node)
@@ -460,12 +468,34 @@ class Names(Imports):
         every = (self.imported_name(f"{package}{path}.{name}") for package in packages)
         return next(filter(None, every), ())
 
-    def _extending(self, file: SourceFile, node: Node) -> Entities:
-        """Return the extension of Kotlin that a file imports by this name, for a value whose class is unknown."""
-        name = file.text(node)
+    def _extending(self, file: SourceFile, name: str) -> Entities:
+        """Return what extends a value whose class has no such method: an import of Kotlin, a `using` of C#."""
+        if file.language == "csharp":
+            here = _CSHARP_NAMESPACE.findall(file.source.decode("utf-8", "replace"))
+            seen = {one.target for one in file.imports} | {"", *here}
+            near = [one for one in self.code.defined(name) if self._extends(one)]
+            spaces = [(one, one.owner.rpartition(".")[0]) for one in near]
+            near = [one for one, space in spaces if any(f"{other}.".startswith(f"{space}.") for other in seen)]
+            return tuple(near) if len({one.key for one in near}) == 1 else ()
         named = [one for one in file.imports if name in one.names] if file.language == "kotlin" else []
         entities = (entity for one in named for entity in self.imported(file, one, name))
         return tuple(one for one in entities if isinstance(one, CodeDefinition) and self.is_extension(one))
+
+    def _extends(self, one: CodeDefinition) -> bool:
+        """Return whether a static method of C# can be called on its first argument."""
+        declared = self.code.declaration(one) if one.language == "csharp" and one.owner else None
+        parameters = declared.child_by_field_name("parameters") if declared is not None else None
+        file = self.code.file(one.path)
+        return file is not None and file.text(parameters).lstrip("( \t\r\n").startswith("this ")
+
+    def _of_renamed(self, file: SourceFile, node: Node) -> Entities:
+        """Return what a name means in an import that gives it another one: `cents` of `import { cents as c }`."""
+        line, form = node.start_point[0] + 1, rf"(?<![\w$]){re.escape(file.text(node))}\s+(?:as|=>)\s+([\w$]+)"
+        for one in file.imports:
+            match = re.search(form, file.lines(one.start, one.end)) if one.start <= line <= one.end else None
+            if match is not None and match[1] in one.names:
+                return self.imported(file, one, match[1])
+        return ()
 
     def _of_whole_name(self, file: SourceFile, node: Node) -> Entities:
         """Return the definition that has the whole name of a constant in Ruby, where any file may reopen a module."""
@@ -597,7 +627,7 @@ class Names(Imports):
         if not file.document.secondary:
             own = _narrowed(own, lambda one: not is_secondary(one.path))
         if file.language == "php":
-            own = [one for one in own if not self._is_member(one)]  # a method is never called by its name alone
+            own = [one for one in own if not self.is_member(one)]  # a method is never called by its name alone
         if file.language in {"cpp", "csharp"}:
             own = self._in_reach(file, node, own) or own
             # A bare name is no method of another class: those around and their bases were looked at before.
@@ -636,9 +666,9 @@ class Names(Imports):
         reach = [{".".join(parts[:end])} for end in range(len(parts), -1, -1)]
         imported = {one.target.replace("::", ".") for one in file.imports}
         near = ([one for one in named if one.owner in owners] for owners in (*reach, imported))
-        return next(filter(None, near), [one for one in named if not self._is_member(one)])
+        return next(filter(None, near), [one for one in named if not self.is_member(one)])
 
-    def _is_member(self, one: CodeDefinition) -> bool:
+    def is_member(self, one: CodeDefinition) -> bool:
         """Return whether the owner of a definition is a class, not a namespace."""
         return any(owner.qualified == one.owner for owner in self.code.defined(one.owner.rpartition(".")[2]))
 
@@ -649,6 +679,8 @@ class Names(Imports):
         """
         name = file.text(node)
         imported = self._of_imported_trait(file, name) if file.language == "rust" else ()
+        if file.language == "csharp" and owner_of(node) is not None:
+            imported = tuple(one for one in self._extending(file, name) if isinstance(one, CodeDefinition))
         if imported or name in syntax.COMMON:
             return imported
         named = (one for one in self.code.defined(name) if FAMILIES[one.language] == FAMILIES[file.language])

@@ -72,10 +72,20 @@ def owner_of(node: Node) -> Node | None:
     return next((owner for owner in owners if owner is not None and owner != node), None)
 
 
-def calls_base(node: Node, source: bytes) -> bool:
-    """Return whether a name is asked of the base class outright: `super().flush()`."""
-    owner = owner_of(node)
-    return owner is not None and source[owner.start_byte : owner.end_byte].startswith((b"super", b"base", b"parent"))
+_SELF = frozenset({"self", "cls", "this", "Self", "static", "$this"})
+_SUPER = frozenset({"super", "parent", "base"})
+_WORDS_OF = {"cls": "python", "static": "php", "parent": "php", "base": "csharp"}
+"""Words that mean an object or its base in one language, and are names like any other elsewhere."""
+
+
+def is_self(word: str, language: str, rules: frozenset[str]) -> bool:
+    """Return whether a word means the object or the class around it."""
+    return word in _SELF and _WORDS_OF.get(word, language) == language and (word != "self" or "self" in rules)
+
+
+def is_base(word: str, language: str) -> bool:
+    """Return whether a word means the base of the class around it."""
+    return word in _SUPER and _WORDS_OF.get(word, language) == language
 
 
 def above(node: Node) -> Iterator[Node]:
