@@ -6,6 +6,8 @@ import json
 
 from promises_cases import Case, Run
 
+RIGHT = "as it should be"
+
 ODD = {
     'docs/naïve "quoted".md': "# Naïve\n\nThe zebra_rule is here.\n",
     "src/it's a name.py": "def zebra_blank():\n    return 1\n",
@@ -93,14 +95,15 @@ RULES = {
 }
 PLACES = tuple(
     Run(f"context '{text}'", ("return 20",))
-    for text in ("mux.go:20:5 panics", "see mux.go on line 20", "mux.go(20): error", "mux.go L20–L21 looks wrong",
+    for text in ("mux.go:20:5 panics", "see mux.go on line 20", "mux.go(20): error", "mux.go L20-L21 looks wrong",
                  'File "mux.go", line 20')
 )  # fmt: skip
 PATHS = {
     "tsconfig.base.json": '{\n  // shared\n  "compilerOptions": { "paths": { "~core": ["packages/core/src/main.ts"], '
     '"#ui/*": ["packages/ui/*", "fallback/*"], },\n  },\n}\n',
     "apps/web/tsconfig.json": '{ "extends": "../../tsconfig.base.json" }\n',
-    "packages/core/src/main.ts": "export function coreStart() { return 1 }\nexport default class Engine {\n  rev() {}\n}\n",
+    "packages/core/src/main.ts": "export function coreStart() { return 1 }\n"
+    "export default class Engine {\n  rev() {}\n}\n",
     "packages/ui/button.ts": "export const pressButton = () => 1\n",
     "packages/kit/package.json": json.dumps(
         {
@@ -129,110 +132,127 @@ EXTENSIONS = {
 MARKS = {
     "lib/cart.rb": "class Cart\n  def empty?\n    true\n  end\n\n  def clear!\n    self\n  end\n\n  def reset\n"
     "    clear! unless empty?\n  end\nend\n",
-    "lib/use.rb": "class Shop\n  def go\n    cart = Cart.new\n    cart.clear!\n    stock(1)&.clear! if cart.empty?\n  end\nend\n",
+    "lib/use.rb": "class Shop\n  def go\n    cart = Cart.new\n    cart.clear!\n"
+    "    stock(1)&.clear! if cart.empty?\n  end\nend\n",
 }
+
+EVE = (
+    "echo 'def zebra2(): pass' >> a.py",
+    "git -c user.name='Eve <img src=x> ![x](http://e)' commit -qam 'zebra ![x](http://e) <img src=x>'",
+)
 
 FURTHER = (
     Case("F1", "tracked files with quotes, blanks, a leading dash, glob characters, a tab and Japanese in their names",
-         "", ODD, tuple(Run(f"context {name}", (name,), ("Not found",)) for name in (
-             "zebra_rule", "zebra_blank", "zebra_dash", "zebra_glob", "zebra_japan", "zebra_tab"))),
-    Case("F2", "tracked files below `node_modules`, a rooted rule, `*.log`, and a folder that ignores everything", "",
-         TRACKED, tuple(Run(f"context {name}", (name,), ("Not found",)) for name in (
-             "zebraModule", "zebra_kept", "zebra_log", "zebra_forced"))),
-    Case("F3", "a function below a line of 99,000 characters; the last line of a file of 3 MB", "", LONG, (
+         RIGHT, ODD, (
+             *(Run(f"context {name}", (name,), ("Not found",)) for name in (
+                 "zebra_rule", "zebra_blank", "zebra_dash", "zebra_glob", "zebra_japan")),
+             Run("context zebra_tab", ("odd-name 1",)),
+         )),
+    Case("F2", "tracked files below `node_modules`, a rooted rule, `*.log`, and a folder that ignores everything",
+         "`node_modules`: Not found here, without a word on what is left out", TRACKED, (
+             *(Run(f"context {name}", (name,), ("Not found",)) for name in ("zebra_kept", "zebra_log", "zebra_forced")),
+             Run("context zebraModule", ("vendored-tracked 1",)),
+         ), "tests/index/test_walk_tracked.py::"
+         "test_secrets_and_packages_of_others_are_not_read_even_if_tracked_but_such_packages_are_told"),
+    Case("F3", "a function below a line of 99,000 characters; the last line of a file of 3 MB", RIGHT, LONG, (
         Run("context afterTheIcon", ("export function afterTheIcon",), ("iVBORw0KGgoiVBORw0KGgoiVBORw0KGgo",)),
         Run("context zebra_view", ("big/table.sql",)),
     )),
-    Case("F4", "a function of a nested repository that git does not track", "", {"a.py": "x = 1\n"}, (
-        Run("context zebra_nested", ("vendor/lib",), (), (
+    Case("F4", "a function of a nested repository that git does not track", RIGHT, {"a.py": "x = 1\n"}, (
+        Run("context zebra_nested", ("nested-repository 1",), (), (
             "mkdir -p vendor/lib && cd vendor/lib && git init -q . && echo 'def zebra_nested(): pass' > n.py",
         )),
     )),
-    Case("F5", "a function that a sparse checkout leaves out", "", {
+    Case("F5", "a function that a sparse checkout leaves out", RIGHT, {
         "keep/a.py": "x = 1\n", "away/b.py": "def zebra_sparse():\n    pass\n",
-    }, (Run("context zebra_sparse", ("sparse",), (), ("git sparse-checkout set keep",)),)),
-    Case("F6", "the name of a file that is only a pointer of LFS", "", {
+    }, (Run("context zebra_sparse", ("not-checked-out 1",), (), ("git sparse-checkout set keep",)),)),
+    Case("F6", "the name of a file that is only a pointer of LFS", RIGHT, {
+        "a.py": "x = 1\n",
         "data/zebra.csv": "version https://git-lfs.github.com/spec/v1\noid sha256:" + "a" * 64 + "\nsize 12345\n",
-    }, (Run("context data/zebra.csv", ("LFS",), ("oid sha256",)),)),
-    Case("F7", "a function of Python that a template, YAML, SQL and an entry point name", "", TEMPLATES, (
+    }, (Run("context data/zebra.csv", ("lfs-pointer",), ("oid sha256",)),)),
+    Case("F7", "a function of Python that a template, YAML, SQL and an entry point name", RIGHT, TEMPLATES, (
         Run('context "what breaks if I rename send_invoice"',
             ("app/use.py: 3", "app/page.html: 1", "deploy/beat.yaml: 2", "db/hook.sql: 1", "pyproject.toml: 2")),
     )),
-    Case("F8", "a method of Kotlin that Java, Scala and Gradle call", "", MACHINE, (
+    Case("F8", "a method of Kotlin that Java, Scala and Gradle call", RIGHT, MACHINE, (
         Run('context "who calls Tax.grossPrice"', ("src/Use.java: 2", "src/Use.scala: 2", "build.gradle: 1")),
     )),
-    Case("F9", "a function of C that C++ includes, Python calls over ctypes, and a page in HTML", "", BRIDGE, (
+    Case("F9", "a function of C that C++ includes, Python calls over ctypes, and a page in HTML", RIGHT, BRIDGE, (
         Run('context "who calls motor_start"', ("app/main.cpp: 3", "py/drive.py: 4", "web/panel.html: 1")),
     )),
-    Case("F10", "implementations across namespaces, objects, modules and class expressions in seven languages", "",
+    Case("F10", "implementations across namespaces, objects, modules and class expressions in seven languages",
+         "missing: the heir by an imported alias of PHP, one in an extension of Swift, a module of Rust called `base`",
          HEIRS, (
-             Run('context "which classes implement Shop.Pay.Gateway"', ("Card", "Bank"), ("Wrong",)),
-             Run('context "which classes extend Host.Event"', ("Opened", "Late")),
-             Run('context "which classes extend Kit.Widget"', ("Button",)),
-             Run('context "which classes extend Shapes.Form"', ("Ring", "Square")),
-             Run('context "which classes extend n.Top"', ("g.ts: 4",)),
-             Run('context "which types implement base.Speak"', ("Cat",)),
-             Run('context "which classes extend M.Deep.Root"', ("Leaf",)),
+             Run('context "which classes implement Shop.Pay.Gateway"', ("a.php: 4", "b.php: 4"), ("Wrong",)),
+             Run('context "which classes extend Host.Event"', ("d.kt: 5 Host.Event.Opened, 9 Late",)),
+             Run('context "which classes extend Kit.Widget"', ("e.swift: 5 Kit.Button",)),
+             Run('context "which classes extend Shapes.Form"', ("f.scala: 5 Shapes.Ring, 8 Square",)),
+             Run('context "which classes extend n.Top"', ("g.ts: 4 Low",)),
+             Run('context "which types implement base.Speak"', ("h.rs: 5 Cat",)),
+             Run('context "which classes extend M.Deep.Root"', ("i.rb: 7 Leaf",)),
          )),
-    Case("F11", "C#: a generic interface, a record, and a partial class in two files", "", PARTIAL, (
-        Run('context "which classes implement IRepo"', ("Row", "Store")),
+    Case("F11", "C#: a generic interface, a record, and a partial class in two files", RIGHT, PARTIAL, (
+        Run('context "which classes implement IRepo"', ("Repo.cs: 5 Shop.Data.Row, 7 Shop.Data.Store",)),
         Run('context "who calls Store.Count"', ("Repo.More.cs: 11",)),
     )),
-    Case("F12", "`--diff` of a renamed file with a changed line, and a deleted one that is still used", "", CHANGED, (
+    Case("F12", "`--diff` of a renamed file with a changed line, and a deleted one that is still used", RIGHT,
+         CHANGED, (
         Run("context --diff", ("shop/old.py", "shop/new.py", "total += 7", "shop/gone.py", "shop/use.py"), (), (
             "git mv shop/old.py shop/new.py", "sed -i 's/+= 2/+= 7/' shop/new.py", "git rm -q shop/gone.py",
         )),
     )),
-    Case("F13", "`--diff` of a changed binary file, a link that replaces a file, and a new submodule", "", {
+    Case("F13", "`--diff` of a changed binary file, a link that replaces a file, and a new submodule", RIGHT, {
         "logo.png": b"\x89PNG\x00\x01", "link.py": "x = 1\n", "a.py": "y = 1\n",
     }, (Run("context --diff", ("logo.png", "link.py", "sub"), (), (
         "printf '\\211PNG\\0\\2' > logo.png", "rm link.py && ln -s a.py link.py",
-        "git init -q $HOME/other && git -C $HOME/other -c user.name=A -c user.email=a@b.example commit -qm b --allow-empty",
+        "git init -q $HOME/other",
+        "git -C $HOME/other -c user.name=A -c user.email=a@b.example commit -qm b --allow-empty",
         "git -c protocol.file.allow=always submodule add -q $HOME/other sub",
     )),)),
-    Case("F14", "`--diff` of a document that is renamed and changed, and of a line without an end", "", {
+    Case("F14", "`--diff` of a document that is renamed and changed, and of a line without an end", RIGHT, {
         **CHANGED, "docs/käse.md": "# Käse\n\nGouda.\n", "docs/end.md": "# End\n\nLast line",
     }, (Run("context --diff", ("Brie", "docs/alt.md", "docs/neu.md", "Very last line"), (), (
         "sed -i s/Gouda/Brie/ docs/käse.md", "git mv docs/alt.md docs/neu.md",
         "printf '# End\\n\\nVery last line' > docs/end.md",
     )),)),
-    Case("F15", "headings with HTML, a link that runs a script, and a file name that is an image", "", HOSTILE, (
-        Run("context zebra topic link", ("zebra topic",), ("<details", "<script", "](javascript:", "![x](http:")),
+    Case("F15", "headings with HTML, a link that runs a script, and a file name that is an image", RIGHT, HOSTILE, (
+        Run("context zebra topic link", ("\\u003cdetails open>",), ("<details", "![x](http:")),
         Run("search zebra", ("docs/evil.md",), ("<details", "<script", "](javascript:", "![x](http:")),
     )),
-    Case("F16", "an author and a subject that are HTML and an image", "", {"a.py": "def zebra():\n    pass\n"}, tuple(
-        Run(command, (), ("<img", "![x](http"), before)
+    Case("F16", "an author and a subject that are HTML and an image", RIGHT, {"a.py": "x = 1\n"}, tuple(
+        Run(command, (), ("Eve <img", "Eve ![x]", '  "zebra !'), before)
         for command, before in (
-            ("history --authors", ("echo 'def zebra2(): pass' >> a.py && git -c user.name='Eve <img src=x> ![x](http://e)' "
-                                   "commit -qam 'zebra ![x](http://e) <img src=x>'",)),
+            ("history --authors", EVE),
             ("history a.py", ()), ("context 'when was zebra2 added'", ()), ("graph a.py", ()),
         )
     )),
-    Case("F17", "imports in brackets, in code, in a fence, in each other; a folder's own file; braces in a glob", "",
+    Case("F17", "imports in brackets, in code, in a fence, in each other; a folder's own file; braces in a glob", RIGHT,
          RULES, (
              Run('situation --task "round" --files pkg/x.py', ("Rule A", "Rule B", "Rule C", "Rule P"),
                  ("Rule D", "Rule E", "Rule T")),
              Run('situation --task "round" --files web/a.tsx', ("Rule A", "Rule T"), ("Rule P",)),
          )),
-    Case("F18", "five further forms of a place in a sentence", "", {"mux.go": "package mux\n\n" + "".join(
+    Case("F18", "five further forms of a place in a sentence", RIGHT, {"mux.go": "package mux\n\n" + "".join(
         f"func Route{n}() int {{\n\treturn {4 * n}\n}}\n\n" for n in range(60)
     )}, PLACES),
-    Case("F19", "TypeScript: `paths` of an extended tsconfig with comments, `exports` of a package, an import of all", "",
+    Case("F19", "TypeScript: `paths` of an extended tsconfig with comments, `exports` of a package, an import of all",
+         "one of five calls resolved; the import `coreStart as begin` and its call in no list",
          PATHS, (
-             Run('context "who calls coreStart"', ("coreStart: 1 in 1 file", "page.ts: 5")),
+             Run('context "who calls coreStart"', ("coreStart: 1 in 1 file", "page.ts: 5; named 1")),
              Run('context "who calls pressButton"', ("pressButton: 1 in 1 file", "page.ts: 6")),
              Run('context "who calls kitEntry"', ("kitEntry: 1 in 1 file", "page.ts: 7")),
              Run('context "who calls sawWood"', ("sawWood: 1 in 1 file", "page.ts: 8")),
              Run('context "who calls Engine.rev"', ("Engine.rev: 1 in 1 file", "page.ts: 9")),
          )),
-    Case("F20", "TypeScript: methods of an object that is the default, also exported again under a name", "", DEFAULTS, (
+    Case("F20", "TypeScript: methods of an object that is the default, also exported again under a name", RIGHT,
+         DEFAULTS, (
         Run('context "who calls fetchAll"', ("fetchAll: 2 in 1 file", "use.ts: 4, 6")),
         Run('context "who calls fetchOne"', ("fetchOne: 1 in 1 file", "use.ts: 5")),
     )),
-    Case("F21", "C#: a method that extends a class of the standard library", "", EXTENSIONS, (
-        Run('context "who calls TextTools.Shout"', ("Shout: 1 in 1 file", "Use.cs: 9")),
+    Case("F21", "C#: a method that extends a class of the standard library", "not resolved", EXTENSIONS, (
+        Run('context "who calls TextTools.Shout"', ("Use.cs: possible 9",)),
     )),
-    Case("F22", "Ruby: names that end with ! and ?, without brackets, and after a call", "", MARKS, (
+    Case("F22", "Ruby: names that end with ! and ?, without brackets, and after a call", RIGHT, MARKS, (
         Run('context "who calls Cart.clear!"', ("lib/cart.rb: 11", "lib/use.rb: 4", "5")),
         Run('context "who calls Cart.empty?"', ("lib/cart.rb: 11", "lib/use.rb: 5")),
     )),

@@ -52,8 +52,21 @@ def without_macros(source: bytes) -> bytes:
     return bytes(text)
 
 
-_SPOKEN = re.compile("string|comment|argument_label")
-"""In types of nodes that name nothing: a text of one word, the label of an argument in Swift."""
+_SPOKEN = re.compile("string|comment")
+_LABELLED = frozenset({"argument", "keyword_argument", "value_argument", "value_argument_label"})
+
+
+def _is_spoken(node: Node) -> bool:
+    """Return whether a word names nothing that is defined elsewhere: a text, or the name of an argument in a call."""
+    around = node.parent
+    if _SPOKEN.search(node.type):
+        return True
+    if around is None or around.type not in _LABELLED:
+        return False
+    after = node.next_sibling
+    is_named = after is not None and after.type in {"=", ":"}
+    return around.type == "value_argument_label" or around.child_by_field_name("name") == node or is_named
+
 
 _SIGNATURES = frozenset({"method_elem", "method_signature", "protocol_function_declaration"})
 
@@ -198,7 +211,7 @@ class SourceFile:
             return
         for place in self.places(name):
             node = self.root.named_descendant_for_byte_range(*place)
-            if node is not None and (node.start_byte, node.end_byte) == place and not _SPOKEN.search(node.type):
+            if node is not None and (node.start_byte, node.end_byte) == place and not _is_spoken(node):
                 yield node
 
     def textual_calls(self, name: str, start: int, end: int) -> Iterator[int]:
