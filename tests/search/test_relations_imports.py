@@ -162,3 +162,15 @@ def test_a_class_of_an_extension_of_swift_is_an_heir(folder: TinyRepository) -> 
     files = {"a.swift": "enum Kit {\n    class Widget {}\n}\nextension Kit {\n    class Button: Kit.Widget {}\n}\n"}
     (told,) = asked(folder, files, "which classes extend Kit.Widget")
     assert "Implementations of Kit.Widget: 1 in 1 file\n- a.swift: 5 Kit.Button" in told
+
+
+def test_a_test_of_googletest_is_a_member_of_its_fixture(folder: TinyRepository) -> None:
+    files = {
+        "cache_test.cc": "namespace a {\nclass CacheTest : public Test {\n public:\n  void Fill(int n) {}\n};\n"
+        "TEST_F(CacheTest, Evicts) {\n  Fill(1);\n}\nTEST(Other, Stays) {\n  Fill(2);\n}\n}\n",
+        "pool.cc": "namespace a {\nclass Pool {\n public:\n  void Fill(int n) {}\n};\n}\n",
+    }
+    cache, pool = asked(folder, files, "who calls CacheTest.Fill", "who calls Pool.Fill")
+    assert "CacheTest.Fill: 1 in 1 file\n" in cache
+    assert "- cache_test.cc: 7" in cache
+    assert "cache_test.cc: 7" not in pool

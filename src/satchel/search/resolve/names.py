@@ -226,7 +226,7 @@ class Names(Imports):
                 if owner is not None:
                     yield self.typed(file, owner) if file.language == "kotlin" else self.value(file, owner)
             elif outer.type == "function_definition" and file.language == "cpp":
-                yield self.typed(file, syntax.scope_of(outer))
+                yield self.typed(file, syntax.scope_of(outer) or syntax.fixture_of(outer, file.source))
 
     def _bases_around(self, file: SourceFile, node: Node) -> Entities:
         around = self.enclosing(file, node)

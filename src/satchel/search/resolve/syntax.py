@@ -235,6 +235,20 @@ def scope_of(function: Node) -> Node | None:
     return declared.child_by_field_name("scope") if declared is not None else None
 
 
+_WITH_FIXTURE = re.compile(rb"(?:TYPED_)?TEST_[FP]|TYPED_TEST")
+
+
+def fixture_of(function: Node, source: bytes) -> Node | None:
+    """Return the class that a test of GoogleTest is a member of: `Cache` of `TEST_F(Cache, Evicts) {`."""
+    declared = function.child_by_field_name("declarator")
+    name = declared.child_by_field_name("declarator") if declared is not None else None
+    parameters = declared.child_by_field_name("parameters") if declared is not None else None
+    if name is None or parameters is None or not _WITH_FIXTURE.fullmatch(source, name.start_byte, name.end_byte):
+        return None
+    first = first_child(parameters)
+    return first.child_by_field_name("type") if first is not None else None
+
+
 def table_of(function: Node) -> Node | None:
     """Return the table of Lua that a function is in: `M` of `function M:send()`."""
     name = function.child_by_field_name("name")
