@@ -48,9 +48,9 @@ def left_out(packing: Packing) -> int:
     return len(rejected - {candidate.chunk.id for candidate in packing.shown})
 
 
-MARGIN = 1.1
+MARGIN = 1.2
 """Factor of promised budgets, because what fits better takes some of a larger one. Of 74 promises 58 were true without
-it, and all with it.
+it, all with 1.1; of 60 others 57 with 1.1.
 """
 
 
