@@ -66,5 +66,5 @@ def _replaced(before: Any, key: Key, value: float) -> Any:
     if isinstance(before, Mapping):
         return {**before, key: _replaced(before[key], None, value)}
     if isinstance(before, tuple):
-        return tuple(_replaced(one, None, value) if place == key else one for place, one in enumerate(before))
+        return tuple(_replaced(part, None, value) if place == key else part for place, part in enumerate(before))
     return round(value) if isinstance(before, int) else float(value)

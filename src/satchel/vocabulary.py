@@ -250,7 +250,7 @@ def checked_names(what: str, value: object) -> list[str]:
     """Return a list of texts. Raises UsageError for anything else, a single text too."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise UsageError(f'{what} is {value!r:.60}: give a list of texts, as in ["one", "two"]')
-    return [checked_text(f"one of {what}", one) for one in value]
+    return [checked_text(f"one of {what}", name) for name in value]
 
 
 def parse_choice(kind: type[Choice], value: str, what: str) -> Choice:

@@ -95,6 +95,7 @@ NOT_FITTED: Mapping[str, str] = {
     "src/satchel/search/bm25.py::_rarity": "the definition of the idf",
     "src/satchel/search/changes.py::_unknown": "names that a message offers",
     "src/satchel/search/contradictions.py::_placed": "an order between equal ones",
+    "src/satchel/search/lessons.py::_naming": "a folder says half of what its file says",
     "src/satchel/search/rank_records.py::halved": "the definition of a half-life",
     "src/satchel/search/votes.py::unfaded": "the definition of a half-life",
 }

@@ -38,7 +38,7 @@ from satchel.web.application import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 
-TOOLS_HASH = "9f47231ae97c85e33bb0dc63eab8b21832318a7d45f9bb8ec29c269631c1b27f"
+TOOLS_HASH = "7fd38247b2daea5900dc043f8b8322e444f47828f820a47cb9a18225919460ee"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 1_800

@@ -109,7 +109,7 @@ def test_neighbours_and_callers_name_their_workspace(engine: Satchel) -> None:
 
 def test_a_search_lists_the_best_of_all(ask: Ask) -> None:
     text = ask("search", question=QUESTION, types=["code"], workspace=BOTH, limit=2).text
-    files = {line.split()[0] for line in text.splitlines() if not line.startswith("  ")}
+    files = {line.split()[0] for line in text.splitlines()[1:] if not line.startswith("  ")}
     assert files == {"api/src/client.py", "shop/shop/client.py"}
 
 

@@ -112,4 +112,4 @@ def estimated(text: str) -> float:
 def evidence_of(signals: Iterable[Signal]) -> dict[str, float]:
     """Return the kinds of evidence that a record bears on a request, each as its part of the sum."""
     told = {BEARS: "all", "words": "words", "vectors": "meaning", FILE: FILE, WORK: WORK}
-    return {told[one.name]: round(one.value * one.weight, 3) for one in signals if one.name in told}
+    return {told[signal.name]: round(signal.value * signal.weight, 3) for signal in signals if signal.name in told}

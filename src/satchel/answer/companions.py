@@ -48,12 +48,14 @@ class ImportIndex:
     def __init__(self, outline: Outline) -> None:
         self.outline = outline
         self.by_name: dict[str, list[int]] = {}
-        for position, one in enumerate(outline.imports):
-            for name in one.names:
+        for position, imported in enumerate(outline.imports):
+            for name in imported.names:
                 self.by_name.setdefault(name, []).append(position)
         imports = enumerate(outline.imports)
         self.unknown = {
-            position: _folded(_last_word(one.target)) for position, one in imports if _UNKNOWN.issuperset(one.names)
+            position: _folded(_last_word(imported.target))
+            for position, imported in imports
+            if _UNKNOWN.issuperset(imported.names)
         }
 
     def used(self, names: AbstractSet[str]) -> list[Import]:
@@ -79,26 +81,30 @@ def binding(lines: Sequence[str], imports: ImportIndex, shown: Sequence[Range]) 
         return []
     first, last = shown[0][0], shown[-1][1]
     silent = [span for span in outline.comment_lines if span[1] >= first and span[0] <= last]
-    silent += [(one.start, one.end) for one in outline.imports if one.end >= first and one.start <= last]
+    silent += [
+        (imported.start, imported.end)
+        for imported in outline.imports
+        if imported.end >= first and imported.start <= last
+    ]
     spoken = subtract(shown, joined(silent, -1))
     needed = []
-    for one in imports.used(_words(lines, spoken) - {_UNUSABLE}):
-        if one.target == "__future__" or _REEXPORT.match(lines[one.start - 1].strip()):
+    for imported in imports.used(_words(lines, spoken) - {_UNUSABLE}):
+        if imported.target == "__future__" or _REEXPORT.match(lines[imported.start - 1].strip()):
             continue
-        home = _home(outline, one)
+        home = _home(outline, imported)
         if home is not None:
             names = _words(lines, [(max(start, home[0]), min(end, home[1])) for start, end in spoken])
-            if one not in imports.used(names):
+            if imported not in imports.used(names):
                 continue
-        needed.append((one.start, min(one.end, len(lines))))
+        needed.append((imported.start, min(imported.end, len(lines))))
     return subtract(joined(needed, -1), shown)
 
 
-def _home(outline: Outline, one: Import) -> Range | None:
+def _home(outline: Outline, imported: Import) -> Range | None:
     """Return the lines of the function that contains an import, None for an import of the whole file."""
     for part in outline.parts:
-        if part.start <= one.start <= part.end:
-            inside = part.role in _INNER and one.start > part.start
+        if part.start <= imported.start <= part.end:
+            inside = part.role in _INNER and imported.start > part.start
             return (part.start, part.end) if inside else None
     return None
 
@@ -171,9 +177,11 @@ def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Can
     whole = without_blank_ends(lines.lines, location.start_line, location.end_line)
     missing = subtract([whole], group.ranges)
     if whole[1] - whole[0] >= weights.LONG_FUNCTION:
-        own = [picked for one, picked in group.picks if one.chunk.id == candidate.chunk.id]
-        passages = (one for picked in own for one in picked.ranges)
-        shown = joined((one for one in passages if one[0] <= whole[1] and one[1] >= whole[0]), weights.JOIN_LINES)
+        own = [picked for other, picked in group.picks if other.chunk.id == candidate.chunk.id]
+        passages = (range_ for picked in own for range_ in picked.ranges)
+        shown = joined(
+            (passage for passage in passages if passage[0] <= whole[1] and passage[1] >= whole[0]), weights.JOIN_LINES
+        )
         gaps = subtract([(shown[0][0], shown[-1][1])], shown)
         missing = subtract([(start, end) for start, end in gaps if end - start < weights.LONG_FUNCTION], group.ranges)
     if not any(line.strip() for start, end in missing for line in lines.lines[start - 1 : end]):

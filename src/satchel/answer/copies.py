@@ -42,7 +42,7 @@ def listed(search: Callable[[int], list[Hit]], limit: int, files: FileLines) -> 
     if not missing:
         return kept
     more = without_copies(search(limit + missing), files)
-    chosen = {key for kind in Kind for key in [one for one in _files(more) if one[0] is kind][:limit]}
+    chosen = {key for kind in Kind for key in [file for file in _files(more) if file[0] is kind][:limit]}
     return [hit for hit in more if hit.chunk.location is None or _file(hit) in chosen]
 
 

@@ -70,7 +70,7 @@ def reason_in(
 
 def is_past(query: Query, past: Sequence[str], sections: Sequence[Section]) -> bool:
     """Return whether a short question is about something that only the best commit has, one of the words `past`."""
-    commits = [one for section in sections if section.kind is Kind.COMMIT for one in section.candidates]
+    commits = [candidate for section in sections if section.kind is Kind.COMMIT for candidate in section.candidates]
     if not (past and commits) or sum(not term.guessed for term in query.terms) > weights.SHORT_QUESTION:
         return False
     chunk = max(commits, key=attrgetter("value")).chunk
@@ -213,9 +213,11 @@ def level_of(section: PlannedSection, candidates: Sequence[Candidate], *, of_doc
 
     `of_documents` is whether the section is searched in stores of documents.
     """
-    ranked = [one for one in candidates if not one.is_lifted] or candidates
+    ranked = [candidate for candidate in candidates if not candidate.is_lifted] or candidates
     best = max(ranked, key=attrgetter("value"))
-    strength = strength_at(max(one.hit.relevance for one in candidates)) if section.ranked_by is None else 1.0
+    strength = (
+        strength_at(max(candidate.hit.relevance for candidate in candidates)) if section.ranked_by is None else 1.0
+    )
     kind = Kind.CODE if of_documents and section.kind is Kind.DOC else section.kind
     useful = weights.USEFULNESS.get(kind, 1.0)
     return math.log(section.weight * useful * max(strength, LEAST_STRENGTH)) - best.value

@@ -43,7 +43,9 @@ def freshness_of(fields: Mapping[str, Any]) -> Freshness | None:
 def gravest(every: Iterable[Freshness | None]) -> Freshness | None:
     """Return the gravest mark: stale, then changed, then moved."""
     marks = set(every)
-    return next((one for one in (Freshness.STALE, Freshness.CHANGED, Freshness.MOVED) if one in marks), None)
+    return next(
+        (freshness for freshness in (Freshness.STALE, Freshness.CHANGED, Freshness.MOVED) if freshness in marks), None
+    )
 
 
 class CurrentHit(NamedTuple):

@@ -25,8 +25,8 @@ from satchel.types import Detail, Kind, Range
 def is_unsure(sections: Sequence[Section]) -> bool:
     """Return whether more than a few definitions of code match nearly as well as the best one."""
     own = [candidate for section in sections if section.kind is Kind.CODE for candidate in section.candidates]
-    least = max((one.value for one in own), default=0.0) - weights.FIND_RANGE
-    return len({one.chunk.id for one in own if one.value > least}) > weights.RIVALS
+    least = max((candidate.value for candidate in own), default=0.0) - weights.FIND_RANGE
+    return len({candidate.chunk.id for candidate in own if candidate.value > least}) > weights.RIVALS
 
 
 def with_glimpses(section: Section, terms: AbstractSet[str], rarities: Mapping[str, float], *, unsure: bool) -> Section:
@@ -37,11 +37,17 @@ def with_glimpses(section: Section, terms: AbstractSet[str], rarities: Mapping[s
     """
     if section.kind is not Kind.CODE:
         return section
-    least = math.inf if unsure else max((one.value for one in section.candidates), default=0.0) - weights.FIND_RANGE
+    least = (
+        math.inf
+        if unsure
+        else max((candidate.value for candidate in section.candidates), default=0.0) - weights.FIND_RANGE
+    )
     shown = section.highest_value - weights.VALUE_RANGE  # others would be made for nothing
     candidates = tuple(
-        _glimpse(one, section.lines[one.group], terms, rarities) if shown <= one.value < least else one
-        for one in section.candidates
+        _glimpse(candidate, section.lines[candidate.group], terms, rarities)
+        if shown <= candidate.value < least
+        else candidate
+        for candidate in section.candidates
     )
     follow = partial(_later, section.follow, least) if section.follow is not None else None
     return replace(section, candidates=candidates, follow=follow)
@@ -63,7 +69,7 @@ def _glimpse(candidate: Candidate, lines: Lines, terms: AbstractSet[str], rariti
     window = whole_statements(lines.lines, *_best_lines(lines, (first, last), terms, rarities), start, end)
     signature = signature_range(candidate.chunk, lines)
     ranges = tuple(joined([*([signature] if signature is not None else []), window], weights.JOIN_LINES))
-    made = replace(candidate, size=sum(lines_size(lines, *one) for one in ranges))
+    made = replace(candidate, size=sum(lines_size(lines, *range_) for range_ in ranges))
     return made.offering((Step(Detail.SPAN, ranges),), Narrowing(lines, window, terms, candidate.chunk))
 
 
@@ -100,4 +106,4 @@ def _coverage(matched: Sequence[AbstractSet[str]], rarities: Mapping[str, float]
 def _later(follow: Follow, least: float, candidate: Candidate, step: Step, group: Group) -> Sequence[Candidate]:
     """Return the companions of a candidate, the rest of a glimpse, which is worth less than `least`, after others."""
     made = follow(candidate, step, group)
-    return made if candidate.value >= least else [one.valued(one.value - weights.REST_DROP) for one in made]
+    return made if candidate.value >= least else [other.valued(other.value - weights.REST_DROP) for other in made]

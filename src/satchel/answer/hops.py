@@ -93,22 +93,30 @@ class Hops:
 
     def __call__(self, packing: Packing) -> list[Hop]:
         """Return the places for what is packed."""
-        best = {one.chunk.id: one for one, _ in packing.picks if one.kind is Kind.CODE and one.leader is None}
-        candidates = sorted(best.values(), key=lambda one: -one.value)[: weights.FOLLOWED]
+        best = {
+            candidate.chunk.id: candidate
+            for candidate, _ in packing.picks
+            if candidate.kind is Kind.CODE and candidate.leader is None
+        }
+        candidates = sorted(best.values(), key=lambda candidate: -candidate.value)[: weights.FOLLOWED]
         found: list[Hop] = []
         for home, relations in self._homes:
             look = _Look(packing, home, relations)
             named = [[*look.rare(self._named)], look.named(self._named, self._terms)]
             rare, defined = ([hop._replace(late=self._is_long) for hop in hops] for hops in named)
             found = [*rare, *found, *defined]
-            own = [one for one in candidates if one.group.startswith(home.prefix) and look.is_indexed(one)]
-            used = [(_worth(hop, self._terms), hop) for one in own for hop in look.used(one)]
+            own = [
+                candidate
+                for candidate in candidates
+                if candidate.group.startswith(home.prefix) and look.is_indexed(candidate)
+            ]
+            used = [(_worth(hop, self._terms), hop) for candidate in own for hop in look.used(candidate)]
             used.sort(key=lambda pair: -pair[0])
             found += [hop for worth, hop in used if worth][: weights.USED_PLACES]
-            classes = {(one.group, one.chunk.title.rpartition(".")[0]) for one in own}
+            classes = {(candidate.group, candidate.chunk.title.rpartition(".")[0]) for candidate in own}
             more = [hop for worth, hop in used if worth or (hop.path, hop.name.rpartition(".")[0]) in classes]
             found += [hop._replace(late=True) for hop in more if hop not in found][: weights.USED_PLACES]
-            found += [hop for one in own[:1] for hop in look.callers(one)]
+            found += [hop for candidate in own[:1] for hop in look.callers(candidate)]
         return _merged(found)
 
 
@@ -161,12 +169,14 @@ class _Look:
         made = []
         for name in missing:
             rows = self._relations.code.defined(name.rpartition(".")[2])
-            own = [one for one in rows if not is_secondary(one.path) and f".{one.qualified}".endswith(f".{name}")]
-            support = [len((_terms(f"{one.owner} {one.path}") - _terms(name)) & terms) for one in own]
+            own = [row for row in rows if not is_secondary(row.path) and f".{row.qualified}".endswith(f".{name}")]
+            support = [
+                len((_terms(f"{definition.owner} {definition.path}") - _terms(name)) & terms) for definition in own
+            ]
             most = max(support, default=0) if len(own) > 1 else 0
-            meant = [one for one, shared in zip(own, support, strict=True) if shared == most]
+            meant = [definition for definition, shared in zip(own, support, strict=True) if shared == most]
             if len(own) == 1 or (most and len(meant) <= RARE_LINES):
-                made += [hop for one in meant for hop in self._hops("named", one)]
+                made += [hop for definition in meant for hop in self._hops("named", definition)]
         return made
 
     def rare(self, names: Iterable[str]) -> list[Hop]:
@@ -175,21 +185,23 @@ class _Look:
         lexicon = store.lexicon(Kind.CODE)
         found: list[Hop] = []
         spelled = {name: spellings(name.rpartition(".")[2]) for name in names}
-        parts = {one: [words.terms_of(word)[0] for word in words.words(one)] for own in spelled.values() for one in own}
+        parts = {
+            name: [words.terms_of(word)[0] for word in words.words(name)] for own in spelled.values() for name in own
+        }
         terms = list(dict.fromkeys(term for every in parts.values() for term in every))
         units_of = {term: row.body[0] for term, row in zip(terms, lexicon.postings(terms), strict=True)}
         shared = partial(np.intersect1d, assume_unique=True)
         for written in spelled.values():  # an index has the parts of a number
-            units = [reduce(shared, [units_of[term] for term in parts[one]]) for one in written if parts[one]]
+            units = [reduce(shared, [units_of[term] for term in parts[name]]) for name in written if parts[name]]
             every = {unit for own in units for unit in own[: ALIKE_NAMES + 1].tolist()}
             positions = {int(lexicon.span_document[unit]) for unit in every if len(every) <= ALIKE_NAMES}
-            own = [one for one in positions if not lexicon.columns.document_secondary[one]]
+            own = [position for position in positions if not lexicon.columns.document_secondary[position]]
             word = rf"(?<!\w)(?:{'|'.join(map(re.escape, written))})(?!\w)"
             lines = []
-            for document in store.documents({int(lexicon.columns.document_id[one]) for one in own}).values():
+            for document in store.documents({int(lexicon.columns.document_id[name]) for name in own}).values():
                 read = self._lines.get(f"{self._home.prefix}{document.key}") or self._home.lines.read(document.key)
                 texts = () if isinstance(read, Unreadable) else read.lines
-                near = {line: text for one in written for line, text in enumerate(texts, 1) if one in text}
+                near = {line: text for name in written for line, text in enumerate(texts, 1) if name in text}
                 # Compiled for the first line that has the name: most names have none.
                 matches = ((line, re.search(word, text)) for line, text in near.items() if not COMMENT.match(text))
                 lines += [(document.key, line, match) for line, match in matches if match]
@@ -212,11 +224,17 @@ class _Look:
         for name in names:
             node = next(filter(partial(_is_name, rows), file.occurrences(name)), None)
             meaning = self._relations.names.meaning(file, node) if node is not None else ()
-            own = [one for one in meaning if isinstance(one, CodeDefinition)]
+            own = [definition for definition in meaning if isinstance(definition, CodeDefinition)]
             if len(own) > 1:  # in C, headers that other files include may define the same name
-                ends = [f"/{one.target.lstrip('./')}" for one in file.imports]
-                own = [one for one in own if one.path == file.path or f"/{one.path}".endswith((*ends,))]
-            if len({one.key for one in own}) == 1 and (file.document.secondary or not is_secondary(own[-1].path)):
+                ends = [f"/{imported.target.lstrip('./')}" for imported in file.imports]
+                own = [
+                    definition
+                    for definition in own
+                    if definition.path == file.path or f"/{definition.path}".endswith((*ends,))
+                ]
+            if len({definition.key for definition in own}) == 1 and (
+                file.document.secondary or not is_secondary(own[-1].path)
+            ):
                 yield from self._hops(_USES, own[-1])
 
     def _followed(self, file: SourceFile, rows: Sequence[Range]) -> list[str]:
@@ -252,10 +270,10 @@ class _Look:
             for hop in self._at(_CALLED_BY, site.path, (site.line, site.line), site.name, site.line, ""):
                 yield hop._replace(late=late)
 
-    def _hops(self, why: str, one: CodeDefinition) -> list[Hop]:
-        part = self._relations.code.part(one.row)
-        span = (part.start, part.end) if part.name == one.qualified else (one.line, one.line)
-        return self._at(why, one.path, span, one.qualified, one.line, one.name)
+    def _hops(self, why: str, definition: CodeDefinition) -> list[Hop]:
+        part = self._relations.code.part(definition.row)
+        span = (part.start, part.end) if part.name == definition.qualified else (definition.line, definition.line)
+        return self._at(why, definition.path, span, definition.qualified, definition.line, definition.name)
 
     def _at(self, why: str, path: str, span: Range, name: str, line: int, word: str) -> list[Hop]:
         """Return a place in a file as it is now; none if it is shown, or if its line lacks the word."""

@@ -181,7 +181,7 @@ def _on_one_scale(
 
     `measure` is `level_of` for the section.
     """
-    strengths = [strength_at(max(one.hit.relevance for one in candidates)) for candidates in workspaces]
+    strengths = [strength_at(max(other.hit.relevance for other in candidates)) for candidates in workspaces]
     made = []
     for candidates, strength in zip(workspaces, strengths, strict=True):
         level = measure(candidates)
@@ -270,7 +270,7 @@ def _candidates(
             if candidate.value < best - reach - 1e-6:
                 keep = heapq.heappush if len(listed) < OMISSIONS else heapq.heappushpop
                 keep(listed, priority(candidate))
-    failures = [one._replace(message=f"{bench.prefix}{one.message}") for one in freshener.failures]
+    failures = [failure._replace(message=f"{bench.prefix}{failure.message}") for failure in freshener.failures]
     return candidates, lines, failures
 
 
@@ -284,13 +284,13 @@ def _without_prose(candidate: Candidate, lines: Lines) -> Candidate:
     kept = [piece for step in candidate.steps[:1] for piece in subtract(step.ranges, lines.prose)]
     if not kept:
         return candidate
-    return candidate.trimmed(lambda shown: subtract(shown, lines.prose), sum(lines_size(lines, *one) for one in kept))
+    return candidate.trimmed(lambda shown: subtract(shown, lines.prose), sum(lines_size(lines, *span) for span in kept))
 
 
 def _following_without_prose(follow: Follow) -> Follow:
     def shorter(candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
         made = follow(candidate, step, group)
-        return [one if group.lines is None else _without_prose(one, group.lines) for one in made]
+        return [other if group.lines is None else _without_prose(other, group.lines) for other in made]
 
     return shorter
 

@@ -238,8 +238,8 @@ def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[
     return {
         "file_path": path,
         # Of given results the lines are those of the entities, without their imports and the lines around them.
-        "start_line": min((one.start_line for one in own), default=pieces[0].start),
-        "end_line": max((one.end_line for one in own), default=pieces[-1].end),
+        "start_line": min((other.start_line for other in own), default=pieces[0].start),
+        "end_line": max((other.end_line for other in own), default=pieces[-1].end),
         "language": _language(first),
         "qualified_name": first.chunk.title if location is not None else "",
         "names": list(dict.fromkeys(c.chunk.title for c, _ in group.picks if c.chunk.title)),
@@ -324,7 +324,7 @@ def _linked(item: ContextItem, paths: set[str], experiences: set[str]) -> Contex
     if item.source == Kind.COMMIT:
         name, targets = "touches", [path for path in item.metadata.get("files_changed", ()) if path in paths]
     elif item.source == Kind.VALUE:
-        name, targets = "rests_on", [one for one in item.metadata.get("member_ids", ()) if one in experiences]
+        name, targets = "rests_on", [member for member in item.metadata.get("member_ids", ()) if member in experiences]
     else:
         return item
     return replace(item, metadata={**item.metadata, name: targets}) if targets else item
@@ -356,7 +356,9 @@ def merged_with(group: Group) -> list[dict[str, str]]:
     """Return the records whose bodies equal that of a shown record."""
     candidate, _ = group.picks[-1]
     records = [twin.chunk for twin in group.twins_of(candidate) if twin.chunk.location is None]
-    return [{"source": one.kind.value, "id": own_id(one.id)} for one in records if one.id != candidate.chunk.id]
+    return [
+        {"source": record.kind.value, "id": own_id(record.id)} for record in records if record.id != candidate.chunk.id
+    ]
 
 
 def own_id(identity: str) -> str:

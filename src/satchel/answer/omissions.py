@@ -78,7 +78,7 @@ def omissions(
     for candidate in waiting:
         needed += candidate.size + frame.range + frame.item
         budgets[candidate] = 0 if has_places else max(int(needed * share * MARGIN), asked + 1)
-    rows = (omission_of(packing, section, one, budgets.get(one, 0)) for section, one in listed(packing))
+    rows = (omission_of(packing, section, other, budgets.get(other, 0)) for section, other in listed(packing))
     shown = (row._replace(reason=VALUE, budget=0) if is_weak and row.reason == BUDGET else row for row in rows)
     twins = islice(_twins(packing), OMISSIONS)
     return (*shown, *(omission_of(packing, section, twin, 0) for section, twin in twins))
@@ -135,7 +135,7 @@ class PlaceList(NamedTuple):
     @property
     def lines(self) -> tuple[str, ...]:
         """Return a line of text for each place, and one with the number of the others."""
-        written = [one.row(before) for before, one in zip([None, *self.rows], self.rows, strict=False)]
+        written = [place.row(before) for before, place in zip([None, *self.rows], self.rows, strict=False)]
         return (*written, *([f"- and {self.more:,} more"] if self.rows and self.more else []))
 
 
@@ -145,9 +145,14 @@ def places(packing: Packing, terms: AbstractSet[str], most: int, hops: Sequence[
     early = [hop for hop in hops if not hop.late][: weights.HOP_PLACES]
     best, others = _unshown(packing, early, max(most - len(early), 0))
     found = [_place(omissions, lines, terms) for omissions, lines in best]
-    paths = [*dict.fromkeys(one.path for one in found)]
-    found.sort(key=lambda one: paths.index(one.path))
-    told = {(one.path, line) for omissions, _ in best for one in omissions for line in range(one.start, one.end + 1)}
+    paths = [*dict.fromkeys(place.path for place in found)]
+    found.sort(key=lambda place: paths.index(place.path))
+    told = {
+        (omission.path, line)
+        for omissions, _ in best
+        for omission in omissions
+        for line in range(omission.start, omission.end + 1)
+    }
     late = [hop for hop in hops if hop.late and (hop.is_caller or (hop.path, hop.line) not in told)]
     rows = [*map(_hop_place, early), *found, *map(_hop_place, late)][:most]
     return PlaceList(tuple(rows), others)
@@ -173,15 +178,15 @@ def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> tuple[list[tup
             others.add(name)
         if lines is None or not is_known or not _is_place(candidate, least, is_begun=chunk.id in begun):
             continue
-        one = omission_of(packing, section, candidate, 0)
-        one = one if chunk.id in begun else _whole(one, candidate, lines)
-        taken = [*shown.get(candidate.group, ()), *((hop.line, hop.line) for hop in hops if hop.path == one.path)]
-        if any(start <= one.end and one.start <= end for start, end in taken):
+        omission = omission_of(packing, section, candidate, 0)
+        omission = omission if chunk.id in begun else _whole(omission, candidate, lines)
+        taken = [*shown.get(candidate.group, ()), *((hop.line, hop.line) for hop in hops if hop.path == omission.path)]
+        if any(start <= omission.end and omission.start <= end for start, end in taken):
             continue
         passages, _ = best.setdefault(name, ([], lines))
-        is_new = all(span != (one.start, one.end) for span in map(_lines_of, passages))
-        if is_new and sum(passage.id == one.id for passage in passages) < PASSAGES:
-            passages.append(one)
+        is_new = all(span != (omission.start, omission.end) for span in map(_lines_of, passages))
+        if is_new and sum(passage.id == omission.id for passage in passages) < PASSAGES:
+            passages.append(omission)
     return list(best.values()), len(others)
 
 
@@ -191,7 +196,7 @@ def _is_place(candidate: Candidate, least: float, *, is_begun: bool) -> bool:
     return has_lines and (not is_begun or is_long_function(candidate.chunk))
 
 
-def _whole(one: Omission, candidate: Candidate, lines: Lines) -> Omission:
+def _whole(omission: Omission, candidate: Candidate, lines: Lines) -> Omission:
     """Return all lines of its definition as an omission, unless they are too many to be opened in one look.
 
     The lines outside of definitions at the head of a file begin after its imports.
@@ -202,8 +207,10 @@ def _whole(one: Omission, candidate: Candidate, lines: Lines) -> Omission:
     if candidate.chunk.role is Role.GAP:
         start = next((line for line in range(start, end) if not _is_aside(lines.lines[line - 1])), end)
     if end - start >= LONG_PLACE:
-        return one
-    return one._replace(start=start, end=end, handle=one.handle and handle(one.id, one.content_hash, ((start, end),)))
+        return omission
+    return omission._replace(
+        start=start, end=end, handle=omission.handle and handle(omission.id, omission.content_hash, ((start, end),))
+    )
 
 
 def _is_aside(text: str) -> bool:
@@ -260,7 +267,7 @@ def _place(omissions: Sequence[Omission], lines: Lines, terms: AbstractSet[str])
 def best_first(ranges: Sequence[Range]) -> tuple[Range, ...]:
     """Return ranges of lines in their order, those that share lines as one in the place of the first."""
     wholes = joined(ranges, gap=-1)  # overloads that only touch stay apart
-    return tuple(dict.fromkeys(whole for one in ranges for whole in wholes if whole[0] <= one[0] <= whole[1]))
+    return tuple(dict.fromkeys(whole for range_ in ranges for whole in wholes if whole[0] <= range_[0] <= whole[1]))
 
 
 def _is_test(path: str, name: str) -> bool:
@@ -286,7 +293,7 @@ def _rest(packing: Packing, section: Section, candidate: Candidate) -> tuple[Ran
     group = packing.groups[section].get(candidate.group)
     if group is None or not is_long_function(candidate.chunk):
         return ()
-    is_shown = any(one.chunk.id == candidate.chunk.id for one, _ in group.picks)
+    is_shown = any(other.chunk.id == candidate.chunk.id for other, _ in group.picks)
     return rest_of(group, candidate.hit) if is_shown else ()
 
 

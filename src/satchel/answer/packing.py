@@ -130,8 +130,8 @@ class Packing:
         # A memory that answers well does not make the lines that it is about less worth showing.
         of_records = inputs.value_range if inputs.record_range is None else inputs.record_range
         counted = {
-            True: [one for one in bests if one.lines or of_records <= inputs.value_range],
-            False: [one for one in bests if not one.lines or inputs.value_range <= of_records],
+            True: [section for section in bests if section.lines or of_records <= inputs.value_range],
+            False: [section for section in bests if not section.lines or inputs.value_range <= of_records],
         }
         best = {is_file: max(map(bests.__getitem__, own), default=-math.inf) for is_file, own in counted.items()}
         self._least = {section: best[bool(section.lines)] - reach for section, reach in ranges.items()}
@@ -191,7 +191,7 @@ class Packing:
     def refill(self, room: int) -> int:
         """Try again the candidates that were left out for lack of room; return the tokens used."""
         for section, reasons in self.rejected.items():
-            for candidate in [one for one, reason in reasons.items() if reason == BUDGET]:
+            for candidate in [other for other, reason in reasons.items() if reason == BUDGET]:
                 del reasons[candidate]
                 self._waiting.append(self._entry(section, candidate))
         return self._pass(room, None)
@@ -203,7 +203,7 @@ class Packing:
         """
         begun = {key for groups in self.groups.values() for key in groups}
         for section, reasons in self.rejected.items():
-            for candidate in [one for one, why in reasons.items() if why == BUDGET and one.group not in begun]:
+            for candidate in [other for other, why in reasons.items() if why == BUDGET and other.group not in begun]:
                 del reasons[candidate]
                 self._waiting.append(self._entry(section, candidate))
         used = self._pass(room, None)
@@ -393,7 +393,7 @@ class Packing:
         groups = self.groups[section]
         group = groups[candidate.group].withdrawn(tokens)
         self._chunk_tokens[candidate.chunk.id] -= tokens
-        is_shown = any(one is candidate for one, _ in group.picks)  # in a shorter form
+        is_shown = any(other is candidate for other, _ in group.picks)  # in a shorter form
         if not is_shown:
             self.shown.discard(candidate)
             self.rejected[section][candidate] = BUDGET

@@ -70,9 +70,9 @@ class _Group(NamedTuple):
 
     def order(self, terms: AbstractSet[str]) -> tuple[Any, ...]:
         """Return a key: production, definitions, words of the question, then the most matches."""
-        said = " ".join((self.path, self.name, *(one.text for one in self.matches)))
+        said = " ".join((self.path, self.name, *(match.text for match in self.matches)))
         asked = len(terms & set(words.count_terms(words.words(said)))) if terms else 0
-        defines = any(one.is_definition for one in self.matches)
+        defines = any(match.is_definition for match in self.matches)
         return is_secondary(self.path), -asked, not defines, -len(self.matches), self.path, self.span
 
 
@@ -103,7 +103,7 @@ def groups_of(
 
     Lines are searched one by one, and only those of texts where `in_texts` (see `for_texts`) is found.
     """
-    for kind, path, stamp in ((one, *row) for one in FILE_KINDS for row in sorted(store.stamps(one).items())):
+    for kind, path, stamp in ((other, *row) for other in FILE_KINDS for row in sorted(store.stamps(other).items())):
         if not wanted(f"{prefix}{path}"):
             continue
         read = files.read(path, stamp.content_hash, partial(store.text, stamp.document))
@@ -164,8 +164,8 @@ def packed(
 ) -> Matches:
     """Return the matches, best first, as text of at most `max_tokens`, with `most_lines` of each definition."""
     every = list(found)
-    groups = [one for one in every if isinstance(one, _Group)]
-    failures = tuple(one for one in every if isinstance(one, Failure))
+    groups = [other for other in every if isinstance(other, _Group)]
+    failures = tuple(failure for failure in every if isinstance(failure, Failure))
     orders = {id(group): group.order(terms) for group in groups}
     best: dict[str, tuple[Any, ...]] = {}
     for group in groups:
@@ -202,8 +202,8 @@ def _written(
             before = group.path
         name = f" {plain_name(group.name)}" if group.name else ""
         rows.append(f"@@{group.span[0]}-{group.span[1]}{name}")
-        first = sorted(group.matches, key=lambda one: (not one.is_definition, one.line))[:most_lines]
-        rows += [f"{one.line}\t{_shortened(one.text)}" for one in sorted(first, key=lambda one: one.line)]
+        first = sorted(group.matches, key=lambda match: (not match.is_definition, match.line))[:most_lines]
+        rows += [f"{match.line}\t{_shortened(match.text)}" for match in sorted(first, key=lambda match: match.line)]
         if len(group.matches) > len(first):
             rows.append(f"… {len(group.matches) - len(first)} more here")
         shown[group.path] += len(first)

@@ -87,7 +87,7 @@ def find_pins(pins: Iterable[Pin], places: Sequence[Place]) -> tuple[list[Pinned
     """
     pinned: list[Pinned] = []
     failures: list[Failure] = []
-    for pin in dict.fromkeys(file for one in pins for file in _files_of(one, *_place_of(one, places))):
+    for pin in dict.fromkeys(file for other in pins for file in _files_of(other, *_place_of(other, places))):
         prefix, files_of, store = _place_of(pin, places)
         path = pin.path.removeprefix(prefix)
         shown = files_of.read(path)
@@ -110,7 +110,7 @@ def find_pins(pins: Iterable[Pin], places: Sequence[Place]) -> tuple[list[Pinned
 
 
 def _place_of(pin: Pin, places: Sequence[Place]) -> Place:
-    return next((one for one in places if pin.path.startswith(one[0])), places[0])
+    return next((place for place in places if pin.path.startswith(place[0])), places[0])
 
 
 def _files_of(pin: Pin, prefix: str, _: FileLines, store: Store) -> Iterable[Pin]:

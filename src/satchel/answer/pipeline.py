@@ -64,7 +64,7 @@ def assemble(
         "embedder": bench.embedder.id if bench.embedder is not None else None,
         "vectors": searched.vector_counts,
         "callers": [row for prefix, impact in searched.impacts for row in impact.listing(prefix)],
-        **next(({"change": one.reach.data()} for _, one in searched.impacts if one.reach is not None), {}),
+        **next(({"change": impact.reach.data()} for _, impact in searched.impacts if impact.reach is not None), {}),
         "strength": round(searched.strength, 4),
         "weak": filling.policy.is_weak or fitted.stopped == WEAK,
         "missing_terms": list(filling.policy.not_found),
@@ -85,7 +85,7 @@ def _lead(searched: Searched, sections: Sequence[Section]) -> Kind | None:
     }
     if reasons:
         return Kind.COMMIT if Kind.COMMIT in reasons else Kind.DOC
-    if documents_lead(sections, [one.store for one in searched.bench.every]):
+    if documents_lead(sections, [workbench.store for workbench in searched.bench.every]):
         return Kind.DOC
     return Kind.COMMIT if is_past(query, searched.missing.past, sections) else None
 
@@ -98,7 +98,9 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
     sections, unreadable = sections_of(
         request, searched, math.inf if counts_all else max(value_range(request), weights.VALUE_RANGE)
     )
-    pinned, unpinned = find_pins(request.pins, [(one.prefix, one.lines, one.store) for one in bench.every])
+    pinned, unpinned = find_pins(
+        request.pins, [(workbench.prefix, workbench.lines, workbench.store) for workbench in bench.every]
+    )
     sections = with_pins(_best_entities(sections, request), pinned, request.weights, request.limit)
     if request.lead is None and not request.plan:
         lead = _lead(searched, sections)
@@ -139,7 +141,11 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
 
         relate = partial(with_related, bench=bench)
     look = None
-    if request.places and request.max_tokens >= weights.LEAST_NAMED and any(one.kind is Kind.CODE for one in sections):
+    if (
+        request.places
+        and request.max_tokens >= weights.LEAST_NAMED
+        and any(section.kind is Kind.CODE for section in sections)
+    ):
         from satchel.answer.hops import (
             NUMBER,
             Hops,
@@ -183,9 +189,9 @@ def _unavailable(request: AssembleRequest, searched: Searched) -> list[Failure]:
 def _with_line_counts(fitted: Fitted, bench: Workbench) -> tuple[Fitted, list[Failure]]:
     """Return the answer with the changed lines of its commits, and what could not be counted."""
     items, failures = fitted.items, list[Failure]()
-    for one in bench.every:
-        if one.count_lines is not None:
-            items, uncounted = counted_items(items, one.count_lines, one.prefix.rstrip("/"))
+    for workbench in bench.every:
+        if workbench.count_lines is not None:
+            items, uncounted = counted_items(items, workbench.count_lines, workbench.prefix.rstrip("/"))
             failures += uncounted
     return fitted._replace(items=items), failures
 
@@ -206,7 +212,7 @@ def _best_entities(sections: Sequence[Section], request: AssembleRequest) -> Seq
             ranked[chunk] = min(row, ranked.get(chunk, row))
     kept = {chunk for *_, chunk in sorted(ranked.values())[: request.entity_limit]}
     chosen = (
-        replace(section, candidates=tuple(one for one in section.candidates if one.chunk.id in kept))
+        replace(section, candidates=tuple(other for other in section.candidates if other.chunk.id in kept))
         for section in sections
     )
     return [section for section in chosen if section.candidates]

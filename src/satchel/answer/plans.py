@@ -199,7 +199,7 @@ def needs_history(request: AssembleRequest, since: str | None = None) -> bool:
 
 def role_is_asked(kind: Kind, role: Role, roles: Sequence[Role]) -> bool:
     """Return whether the roles of a request admit a chunk; roles only restrict the kinds that have them."""
-    relevant = [one for one in roles if kind in ROLE_KINDS.get(one, tuple(Kind))]
+    relevant = [other for other in roles if kind in ROLE_KINDS.get(other, tuple(Kind))]
     return not relevant or role in relevant
 
 

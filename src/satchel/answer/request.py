@@ -191,7 +191,7 @@ def _plain(value: Any) -> Any:
     """Return tuples as lists and enums as their values, so that the data survives a round trip through JSON."""
     if isinstance(value, Enum):
         return value.value
-    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
+    return [_plain(part) for part in value] if isinstance(value, tuple | list) else value
 
 
 def _by_type(amounts: Mapping[Kind, float]) -> dict[str, float]:

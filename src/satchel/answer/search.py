@@ -269,7 +269,7 @@ class Searched:
         """What was found without the kinds of lessons, as if they had not been searched."""
 
         def without(findings: Findings) -> Findings:
-            sections = tuple(one for one in findings.plan.sections if one.kind not in LESSON_KINDS)
+            sections = tuple(section for section in findings.plan.sections if section.kind not in LESSON_KINDS)
             rows = [row for row in findings.rows if row.section.kind not in LESSON_KINDS]
             return findings._replace(plan=findings.plan._replace(sections=sections), rows=rows)
 
@@ -324,7 +324,7 @@ class Searched:
     @property
     def failures(self) -> tuple[Failure, ...]:
         """What went wrong while searching, each once."""
-        every = (note for _, one in self.found for note in (*one.failures, *one.embedder_failures))
+        every = (note for _, findings in self.found for note in (*findings.failures, *findings.embedder_failures))
         return tuple(dict.fromkeys(every))
 
 
@@ -333,7 +333,7 @@ def search(
 ) -> Searched:
     """Search all workspaces of a bench for all sections of the plan of a request; options as in `search_plan`."""
     searched = partial(search_plan, request, with_impact=with_impact, files=files)
-    return Searched(tuple((one, searched(bench=one)) for one in bench.every))
+    return Searched(tuple((workbench, searched(bench=workbench)) for workbench in bench.every))
 
 
 def search_plan(
@@ -370,8 +370,8 @@ def _gathered(
     files: Sequence[str],
 ) -> tuple[list[Gathered], list[Failure]]:
     """Return the results of all sections. Lessons follow from the `files` of a situation, else from those found."""
-    late = [one for one in sections if gives_lessons(request, query, one.kind)]
-    first = [one for one in sections if one not in late]
+    late = [section for section in sections if gives_lessons(request, query, section.kind)]
+    first = [section for section in sections if section not in late]
     rows, failures = gather(first, search, bench.open_executor, request.deadline_seconds)
     if late:
         led_to, unsearched = (list(files), []) if files else _led_to(request, rows, search, bench)
@@ -437,7 +437,7 @@ _PACKAGE_NAME = pattern(
 def own_names(lines: FileLines) -> frozenset[str]:
     """Return the names of a repository, in lower case: of its package, as its manifests say, else of its folder."""
     read = (lines.read(name) for name in _MANIFESTS)
-    texts = ("\n".join(one.lines) for one in read if not isinstance(one, Unreadable))
+    texts = ("\n".join(other.lines) for other in read if not isinstance(other, Unreadable))
     named = frozenset(match["name"].lower() for text in texts if (match := _PACKAGE_NAME.search(text)))
     return named or frozenset({lines.root_name.lower()})
 

@@ -128,13 +128,15 @@ class Section:
     @property
     def highest_value(self) -> float:
         """The value of the best candidate of the ranking, except pinned and lifted ones."""
-        ranked = (one.value for one in self.candidates if not (one.pinned or one.is_lifted))
+        ranked = (candidate.value for candidate in self.candidates if not (candidate.pinned or candidate.is_lifted))
         return max([self.best, *ranked])
 
     @cached_property
     def ranked(self) -> list[Candidate]:
         """The candidates by priority, whether pinned or not."""
-        return sorted(self.candidates, key=lambda one: (-priority(one), one.chunk.id, one.place))
+        return sorted(
+            self.candidates, key=lambda candidate: (-priority(candidate), candidate.chunk.id, candidate.place)
+        )
 
 
 def priority(candidate: Candidate) -> float:
@@ -149,7 +151,12 @@ def highest_priority(hit: Hit) -> float:
 
 def by_priority(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     """Return candidates of one section in the order in which they are tried."""
-    return tuple(sorted(candidates, key=lambda one: (not one.pinned, -priority(one), one.chunk.id, one.place)))
+    return tuple(
+        sorted(
+            candidates,
+            key=lambda candidate: (not candidate.pinned, -priority(candidate), candidate.chunk.id, candidate.place),
+        )
+    )
 
 
 def full_text(section: Section, candidate: Candidate) -> str:
@@ -179,8 +186,8 @@ def ends_of(section: Section, candidate: Candidate) -> tuple[str, ...]:
     return ends
 
 
-def may_be_twins(one: Candidate, other: Candidate) -> bool:
+def may_be_twins(candidate: Candidate, other: Candidate) -> bool:
     """Return whether candidates may be twins: not one chunk, and not two places of one code file."""
-    if one.chunk.id == other.chunk.id:
+    if candidate.chunk.id == other.chunk.id:
         return False
-    return one.kind is not Kind.CODE or other.kind is not Kind.CODE or one.group != other.group
+    return candidate.kind is not Kind.CODE or other.kind is not Kind.CODE or candidate.group != other.group

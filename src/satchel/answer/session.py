@@ -223,7 +223,9 @@ class Account:
             else:
                 rest = self._part(candidate, history[candidate.group], is_referred=is_referred)
             kept += [rest] if rest is not None else []
-        sent = {group: replace(one.lines, sent=tuple(one.ranges)) for group, one in history.items() if one.ranges}
+        sent = {
+            group: replace(other.lines, sent=tuple(other.ranges)) for group, other in history.items() if other.ranges
+        }
         return kept, {**lines, **sent}
 
     def filtered(self, section: Section) -> Section:
@@ -275,8 +277,10 @@ class Account:
     def references(self) -> tuple[ShownBefore, ...]:
         """Return the references to omitted items, in the order of the candidates."""
         return tuple(
-            one.reference._replace(spans=tuple(one.ranges), handle=_handle(one)) if one.ranges else one.reference
-            for one in self._referrals.values()
+            referral.reference._replace(spans=tuple(referral.ranges), handle=_handle(referral))
+            if referral.ranges
+            else referral.reference
+            for referral in self._referrals.values()
         )
 
     def rows(self, items: Iterable[ContextItem]) -> list[Row]:
@@ -288,7 +292,7 @@ class Account:
                 continue
             length = -1 if item.detail is Detail.FULL else len(item.content)
             digests = {self._digests.get(identity, "") for identity in (item.id, *item.origins)} - {""}
-            rows += [Row(item.id, one, length) for one in sorted(digests) or [self.digest(item.content)]]
+            rows += [Row(item.id, digest, length) for digest in sorted(digests) or [self.digest(item.content)]]
             rows += self._node_row(item)
         return rows
 
@@ -338,10 +342,18 @@ class Account:
             return _History(lines, [])
         history = self._histories.get(key)
         if history is None or history.lines is not lines:
-            there = [(one.start, one.end) for one in sent if self._reads(one, one.start, lines)]
+            there = [
+                (sent_lines.start, sent_lines.end)
+                for sent_lines in sent
+                if self._reads(sent_lines, sent_lines.start, lines)
+            ]
             if len(there) < len(sent):
                 firsts = self._firsts(lines)
-                elsewhere = [self._moved(one, firsts, lines) for one in sent if not self._reads(one, one.start, lines)]
+                elsewhere = [
+                    self._moved(sent_lines, firsts, lines)
+                    for sent_lines in sent
+                    if not self._reads(sent_lines, sent_lines.start, lines)
+                ]
                 there += filter(None, elsewhere)
             history = self._histories[key] = _History(lines, joined(there), len(there) == len(sent))
         return history
@@ -439,10 +451,10 @@ def _tokens(ranges: Sequence[Range], lines: Lines) -> float:
     return sum(len(lines.text(start, end)) for start, end in ranges) / CHARACTERS_PER_TOKEN
 
 
-def _handle(one: _Referral) -> str:
+def _handle(referral: _Referral) -> str:
     """Return the handle of the lines of a reference, from first to last; the handle of an item means the whole file."""
-    row = one.reference
-    return handle(f"{row.id}::", row.content_hash, ((one.ranges[0][0], one.ranges[-1][1]),))
+    row = referral.reference
+    return handle(f"{row.id}::", row.content_hash, ((referral.ranges[0][0], referral.ranges[-1][1]),))
 
 
 def _record_reference(candidate: Candidate) -> ShownBefore:

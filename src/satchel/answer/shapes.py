@@ -113,13 +113,16 @@ def query_options(
 def query_result(context: Context) -> QueryResult:
     """Return the answer to a request as the result of a query."""
     blocks = as_blocks(context)
-    best = sorted(blocks.blocks, key=lambda one: -one.score)
+    best = sorted(blocks.blocks, key=lambda block: -block.score)
     rows = tuple(
         QueryRow(
-            one.entity, one.score, one.location, code[:PREVIEW_CHARACTERS] + "..." * (len(code) > PREVIEW_CHARACTERS)
+            block.entity,
+            block.score,
+            block.location,
+            code[:PREVIEW_CHARACTERS] + "..." * (len(code) > PREVIEW_CHARACTERS),
         )
-        for one in best
-        for code in [_own_code(one)]
+        for block in best
+        for code in [_own_code(block)]
     )
     return QueryResult(
         context.query,
@@ -326,9 +329,9 @@ def _joined(lines: Mapping[int, str]) -> str:
 def _related(item: ContextItem, name: str) -> tuple[str, ...]:
     relations = item.metadata.get("related", {}).get(name, {})
     return tuple(
-        f"{relation}: {one['name']} ({one['path']}:{one['line']})"
+        f"{relation}: {neighbour['name']} ({neighbour['path']}:{neighbour['line']})"
         for relation, neighbours in relations.items()
-        for one in neighbours
+        for neighbour in neighbours
     )
 
 
@@ -351,10 +354,12 @@ def with_related(items: Sequence[ContextItem], packing: Packing, bench: Workbenc
     chunks = (candidate.chunk for candidate, _ in packing.picks)
     shown = {chunk.id: chunk for chunk in chunks if chunk.location is not None}
     neighbours: dict[str, Neighbours] = {}
-    for one in bench.every:
-        own = [chunk for chunk in shown.values() if _location(chunk).path.startswith(one.prefix)]
-        neighbours |= _Surroundings(one.store, one.lines, one.prefix).around(own)
-    rows = [{shown[one].title: neighbours[one] for one in item.origins if one in neighbours} for item in items]
+    for workbench in bench.every:
+        own = [chunk for chunk in shown.values() if _location(chunk).path.startswith(workbench.prefix)]
+        neighbours |= _Surroundings(workbench.store, workbench.lines, workbench.prefix).around(own)
+    rows = [
+        {shown[origin].title: neighbours[origin] for origin in item.origins if origin in neighbours} for item in items
+    ]
     return tuple(
         replace(item, metadata={**item.metadata, "related": row}) if row else item
         for item, row in zip(items, rows, strict=True)
@@ -384,7 +389,7 @@ class _Surroundings:
         """
         places = {chunk.id: (str(chunk.kind), _location(chunk).path.removeprefix(self._prefix)) for chunk in chunks}
         documents = {place: self._store.document(Kind(place[0]), place[1]) for place in sorted({*places.values()})}
-        rows_of = {place: one.rows for place, one in documents.items() if one is not None}
+        rows_of = {place: document.rows for place, document in documents.items() if document is not None}
         self._code.load(row for rows in rows_of.values() for row in rows)
         neighbours = {}
         for chunk in chunks:
@@ -400,7 +405,7 @@ class _Surroundings:
         own = self._relations.definition(row)
         called = [call.definition for call in self._relations.callees(row)]
         if not self._code.document_of(row).secondary:
-            called = [one for one in called if not is_secondary(one.path)]
+            called = [definition for definition in called if not is_secondary(definition.path)]
         owner = self._relations.owner(own) if own is not None else None
         every = self._relations.callers(own, MOST_FILES).sites if own is not None else ()
         sites = {(site.row, site.secondary): site for site in reversed(every) if site.row != row}
@@ -415,23 +420,27 @@ class _Surroundings:
 
     def _defined(self, definitions: Sequence[CodeDefinition]) -> list[Neighbour]:
         return [
-            {"name": one.qualified, "path": f"{self._prefix}{one.path}", "line": self._line_of(one)}
-            for one in definitions[:RELATED]
+            {
+                "name": definition.qualified,
+                "path": f"{self._prefix}{definition.path}",
+                "line": self._line_of(definition),
+            }
+            for definition in definitions[:RELATED]
         ]
 
     def _caller(self, site: CallSite) -> Neighbour:
         path = f"{self._prefix}{site.path}"
         return {"name": site.name or path, "path": path, "line": self._call_line(site)}
 
-    def _line_of(self, one: CodeDefinition) -> int:
+    def _line_of(self, definition: CodeDefinition) -> int:
         """Return the present line of a definition; 0 if it is unknown."""
-        document = self._code.document_of(one.row)
+        document = self._code.document_of(definition.row)
         if self._is_stamped(document):
-            return one.line
+            return definition.line
         current = self._current[document.id]
         parts = self._lines.outline(current).parts if current is not None else ()
-        defined = [other for part in parts for other in part.definitions if other.name == one.name]
-        lines = [other.line for other in defined if other.owner == one.owner]
+        defined = [other for part in parts for other in part.definitions if other.name == definition.name]
+        lines = [other.line for other in defined if other.owner == definition.owner]
         return lines[0] if len(lines) == 1 else 0
 
     def _call_line(self, site: CallSite) -> int:

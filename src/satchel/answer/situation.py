@@ -195,7 +195,7 @@ def _with_records(
     for place, candidate in enumerate(distinct.values()):
         kind = candidate.kind
         section = by_kind.get(kind) or Section(kind, request.weights.get(kind, 1.0), (), {}, request.limit)
-        others = (one for one in section.candidates if one.group != candidate.group)
+        others = (other for other in section.candidates if other.group != candidate.group)
         # Above the value of any search result (at most about 10 on the log scale): records that a rule injects come
         # first in their kind, in the order of the rule.
         first = replace(candidate, pinned=True, value=section.level + 20.0 + place)

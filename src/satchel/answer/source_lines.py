@@ -99,7 +99,9 @@ class Lines:
         if not self.marks:
             return set()
         marks = self.marks[start - 1 : end]
-        return {start + offset + 1 for offset, (one, other) in enumerate(pairwise(marks)) if one is not other}
+        return {
+            start + offset + 1 for offset, (freshness, other) in enumerate(pairwise(marks)) if freshness is not other
+        }
 
 
 class Unreadable(NamedTuple):

@@ -195,7 +195,7 @@ def _least(source: SourceText, units: Sequence[Unit], documented: bool, budget: 
 def _statement_end(run: Run, start: int, end: int) -> int:
     """Return the last line of the unit that starts at this line, in the run or in a member; `end` if there is none."""
     runs = [run, *(member.body for member in run.units if member.body is not None)]
-    return next((unit.end for one in runs for unit in one.units if unit.start == start), end)
+    return next((unit.end for other in runs for unit in other.units if unit.start == start), end)
 
 
 def _grown_gaps(source: SourceText, run: Run, made: Shortened, budget: float) -> Iterator[list[Range]]:
@@ -265,10 +265,10 @@ def _empty(run: Run, gaps: Sequence[Range], language: str) -> tuple[Range, ...]:
     return tuple(
         (start, end)
         for start, end in gaps
-        for one in runs
-        if one.units[0].start <= start
-        and end <= one.units[-1].end
-        and all(unit.is_comment or (start <= unit.start and unit.end <= end) for unit in one.units)
+        for other in runs
+        if other.units[0].start <= start
+        and end <= other.units[-1].end
+        and all(unit.is_comment or (start <= unit.start and unit.end <= end) for unit in other.units)
     )
 
 
@@ -306,7 +306,9 @@ def shortenings(
 SIGNATURE_FIRST: TruncationStrategy = SyntaxStrategy("signature-first", _prefix_gaps)
 BOOKEND: TruncationStrategy = SyntaxStrategy("bookend", _middle_gaps)
 
-_STRATEGIES: dict[str, TruncationStrategy] = {one.name: one for one in (SIGNATURE_FIRST, BOOKEND)}
+_STRATEGIES: dict[str, TruncationStrategy] = {
+    truncation_strategy.name: truncation_strategy for truncation_strategy in (SIGNATURE_FIRST, BOOKEND)
+}
 
 
 def register(strategy: TruncationStrategy) -> None:

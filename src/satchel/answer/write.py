@@ -271,7 +271,12 @@ class _Page:
 
     def with_best_whole(self, packing: Packing, fitted: Fitted) -> Fitted:
         """Return the text with the rest of the best function, beyond the usual room, if it takes few tokens."""
-        shown = ((section, one) for section in packing.groups for one in packing.shown if one in section.candidates)
+        shown = (
+            (section, candidate)
+            for section in packing.groups
+            for candidate in packing.shown
+            if candidate in section.candidates
+        )
         section, best = max(shown, key=lambda pair: pair[1].value, default=(None, None))
         if section is None or best is None:
             return fitted
@@ -321,7 +326,7 @@ class _Page:
         if not items:
             return Fitted(packing)
         stopped, policy = packing.why_stopped, filling.policy
-        if not stopped and shortened([one for one in items if not policy.is_strict or one.source == Kind.CONTEXT]):
+        if not stopped and shortened([item for item in items if not policy.is_strict or item.source == Kind.CONTEXT]):
             stopped = BUDGET  # given results and guidance are shortened for lack of room only
         if not stopped and any(note.source == UNFINISHED for note in filling.failures):
             stopped = UNFINISHED
@@ -429,7 +434,7 @@ def context_of(filling: Filling, fitted: Fitted, meta: Mapping[str, Any]) -> Con
     tokens = filling.tokens
     redacted = marks(fitted.text)
     needed = {"needed_tokens": fitted.needed} if fitted.needed else {}
-    named = {"places": [one.data for one in fitted.places.rows]} if filling.request.places else {}
+    named = {"places": [row.data for row in fitted.places.rows]} if filling.request.places else {}
     limit = filling.policy.limit or request.max_tokens
     is_weak, has_places = fitted.stopped == WEAK, bool(request.places and fitted.items)
     overflow = omissions(fitted.packing, fitted.used, request.max_tokens, limit, is_weak=is_weak, has_places=has_places)
@@ -460,9 +465,9 @@ def _numbered(number: int, noun: str, what: str) -> str:
 
 def within_room(sent: Sequence[ShownBefore], tokens: TokenCounter, room: float) -> Sequence[ShownBefore]:
     """Return as many of the first references as fit into about `room` tokens."""
-    for count, one in enumerate(sent):
+    for count, before in enumerate(sent):
         # `Shown before: ` with its line end in the plainest format; XML and JSON write it a token longer.
-        room -= tokens.count(shown_before_entry(one)) + 6
+        room -= tokens.count(shown_before_entry(before)) + 6
         if room < 0:
             return sent[:count]
     return sent

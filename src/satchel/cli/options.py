@@ -116,7 +116,7 @@ def _complete_workspace(_context: click.Context, _parameter: click.Parameter, in
     from satchel.config import Folders
     from satchel.system.locations import Registry
 
-    names = [one.name for one in Registry(Folders.from_environment()).all()]
+    names = [workspace.name for workspace in Registry(Folders.from_environment()).all()]
     return completing(names)(_context, _parameter, incomplete)
 
 
@@ -209,24 +209,35 @@ def operation_command(
     """
     places, flags = positional or {}, flags or {}
     offered = _offered(operation, only, without)
-    arguments = [_argument(one, places[one.name]) for one in sorted(
-        (one for one in offered if one.name in places), key=lambda one: [*places].index(one.name))]  # fmt: skip
+    placed = sorted(
+        (parameter for parameter in offered if parameter.name in places),
+        key=lambda parameter: [*places].index(parameter.name),
+    )
+    arguments = [_argument(parameter, places[parameter.name]) for parameter in placed]
     options = [
-        _option(one, flags.get(one.name, one.flags), is_needed=one.name in needed or one.is_required)
-        for one in offered
-        if one.name not in places
+        _option(
+            parameter,
+            flags.get(parameter.name, parameter.flags),
+            is_needed=parameter.name in needed or parameter.is_required,
+        )
+        for parameter in offered
+        if parameter.name not in places
     ]
 
     def decorate(function: Run) -> Command:
         def run(invocation: Invocation, **values: Any) -> int | None:
-            texts = {one.name for one in offered if places.get(one.name, "").rstrip("]").endswith("|-")}
+            texts = {
+                parameter.name for parameter in offered if places.get(parameter.name, "").rstrip("]").endswith("|-")
+            }
             taken: dict[str, Any] = {}
-            for one in offered:
-                value = values.pop(one.name)
-                if one.name in texts and value != ():
-                    taken[one.name] = read_question(value, color=invocation.color)
+            for parameter in offered:
+                value = values.pop(parameter.name)
+                if parameter.name in texts and value != ():
+                    taken[parameter.name] = read_question(value, color=invocation.color)
                 elif value not in (None, ()):
-                    taken[one.name] = _value(one, value, is_listed=not flags.get(one.name, one.flags))
+                    taken[parameter.name] = _value(
+                        parameter, value, is_listed=not flags.get(parameter.name, parameter.flags)
+                    )
             return function(invocation, taken, **values)
 
         run.__doc__ = function.__doc__
@@ -238,12 +249,16 @@ def operation_command(
 
 def options_of(operation: Operation, names: Sequence[str]) -> list[click.Parameter]:
     """Return the options of some parameters of an operation, none of them required."""
-    return [_option(one, one.flags, is_needed=False) for one in operation.parameters if one.name in names]
+    return [
+        _option(parameter, parameter.flags, is_needed=False)
+        for parameter in operation.parameters
+        if parameter.name in names
+    ]
 
 
 def _offered(operation: Operation, only: Sequence[str] | None, without: Sequence[str]) -> list[Parameter]:
-    names = {one.name for one in operation.parameters} if only is None else {*only}
-    return [one for one in operation.parameters if one.name in names - {*without}]
+    names = {parameter.name for parameter in operation.parameters} if only is None else {*only}
+    return [parameter for parameter in operation.parameters if parameter.name in names - {*without}]
 
 
 def _argument(parameter: Parameter, metavar: str) -> click.Argument:

@@ -124,7 +124,9 @@ def take_json(text: str, path: Sequence[str | int]) -> str:
         return text[: child.start] + rest.lstrip(_BLANK)
     if begin == start + 1:
         return text[:begin] + rest.lstrip(_BLANK)
-    in_comment = any(one[0].startswith("//") and one.start() < begin <= one.end() for one in _COMMENT.finditer(text))
+    in_comment = any(
+        match[0].startswith("//") and match.start() < begin <= match.end() for match in _COMMENT.finditer(text)
+    )
     if in_comment and not re.match(r"[ \t]*\r?\n", rest):  # what follows must not become a part of the comment
         begin = child.start
     if is_followed or not at:

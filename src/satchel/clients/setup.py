@@ -194,7 +194,7 @@ def unguarded(places: ClientPlaces) -> list[tuple[str, Path]]:
     """Return client and file of each entry that starts satchel with the modules of the folder it is started in."""
     found = {}
     for client, scopes in SCOPES.items():
-        for target in (one for scope in scopes for one in all_targets(client, scope, places)):
+        for target in (file for scope in scopes for file in all_targets(client, scope, places)):
             with contextlib.suppress(ClientFileError):  # a file that cannot be read starts nothing
                 raw = read(target.file)
                 data = edits.data_of(target, text_of(target.file, raw)) if raw is not None else {}

@@ -422,8 +422,8 @@ def targets(
         else:
             files.append(hooks)
     root = places.root
-    is_inside = [scope != "user" and one.file.is_relative_to(root) for one in files]
-    return tuple(one._replace(inside=root) if inside else one for one, inside in zip(files, is_inside, strict=True))
+    is_inside = [scope != "user" and file.file.is_relative_to(root) for file in files]
+    return tuple(file._replace(inside=root) if inside else file for file, inside in zip(files, is_inside, strict=True))
 
 
 def all_targets(client: str, scope: str, places: ClientPlaces) -> tuple[ClientFile, ...]:

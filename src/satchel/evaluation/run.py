@@ -60,10 +60,12 @@ class Baselines:
 
     def _files(self, store: Store) -> Mapping[str, Counter[str]]:
         stamps = store.stamps(Kind.CODE)
-        fresh = {one.document: one.content_hash for one in stamps.values() if one.content_hash not in self._counted}
+        fresh = {
+            stamp.document: stamp.content_hash for stamp in stamps.values() if stamp.content_hash not in self._counted
+        }
         for document, text in store.texts(fresh).items():
             self._counted[fresh[document]] = Counter(count_terms(words(text)))
-        return {path: self._counted[one.content_hash] for path, one in stamps.items()}
+        return {path: self._counted[stamp.content_hash] for path, stamp in stamps.items()}
 
 
 def _bm25(files: Mapping[str, Counter[str]], holders: Mapping[str, Sequence[str]]) -> dict[str, float]:

@@ -61,7 +61,7 @@ class GraphDrawing(NamedTuple):
 
 def neighbourhood(request: GraphRequest, rated: Sequence[Rated], bench: Workbench) -> GraphDrawing:
     """Return the best nodes that a walk reached, and every relation between them."""
-    rows = [one.row for one in rated[:MOST_NODES]]
+    rows = [other.row for other in rated[:MOST_NODES]]
     steps = related(Relations(bench.store), bench.store.places(rows), request.lens.moves)
     left = len(rated) - len(rows)
     warnings = [*(rated[0].walk.warnings if rated else ()), *([f"{left:,} more nodes were reached"] if left else ())]

@@ -170,10 +170,10 @@ def blended(walks: Sequence[Sequence[Rated]]) -> tuple[Rated, ...]:
     ranks: dict[int, dict[int, int]] = {}
     best: dict[int, Rated] = {}
     for number, rated in enumerate(walks):
-        for rank, one in enumerate(rated, 1):
-            ranks.setdefault(one.row, {})[number] = rank
-            if one.row not in best or one.rating.total > best[one.row].rating.total:
-                best[one.row] = one
+        for rank, node in enumerate(rated, 1):
+            ranks.setdefault(node.row, {})[number] = rank
+            if node.row not in best or node.rating.total > best[node.row].rating.total:
+                best[node.row] = node
     fused = []
     for row, own in ranks.items():
         first, *others = sorted(own.values())
@@ -181,7 +181,7 @@ def blended(walks: Sequence[Sequence[Rated]]) -> tuple[Rated, ...]:
         total = (BLEND_RANK + 1) / (BLEND_RANK + 1 + first - shared)
         signals = tuple(Signal(f"rank {number + 1}", float(rank), 0.0) for number, rank in sorted(own.items()))
         fused.append(best[row]._replace(rating=Rating(total, (*best[row].rating.signals, *signals))))
-    fused.sort(key=lambda one: (-one.rating.total, -best[one.row].rating.total, one.row))
+    fused.sort(key=lambda other: (-other.rating.total, -best[other.row].rating.total, other.row))
     return tuple(fused)
 
 
@@ -218,13 +218,13 @@ class Nodes:
 
     def load(self, nodes: Sequence[Rated]) -> None:
         """Read these nodes with their texts, and the nodes on the way to them, at once."""
-        paths = [(one.row, one.walk.path(one.row)) for one in nodes]
+        paths = [(node.row, node.walk.path(node.row)) for node in nodes]
         self._code.load(
             row
             for end, path in paths
             for row in (end, *(step.source for step in path), *(step.target for step in path))
         )
-        self._texts |= self._code.store.texts(dict.fromkeys(self._code.document_of(one.row).id for one in nodes))
+        self._texts |= self._code.store.texts(dict.fromkeys(self._code.document_of(node.row).id for node in nodes))
 
     def load_rows(self, rows: Iterable[int]) -> None:
         """Read these nodes without their texts, at once."""
@@ -324,7 +324,7 @@ class Nodes:
             return 0
         from satchel.sources.vault import stored_links  # here, because code has none of them
 
-        names = {folded(one) for one in (linked.title, *linked.fields.get("aliases", ()), _bare(linked.key))}
+        names = {folded(field) for field in (linked.title, *linked.fields.get("aliases", ()), _bare(linked.key))}
         part = self._code.part(ends[0])
         lines = (
             link.line

@@ -83,14 +83,14 @@ class Relevance:
         if not pairs or not self.has_words:
             return self._joined(rows, own)
         places = {row: place for place, row in enumerate(rows)}
-        ends = np.array([(places[one], places[other]) for one, other in pairs])
+        ends = np.array([(places[first], places[other]) for first, other in pairs])
         best = own.copy()
         for begin in range(0, len(ends), _PAIRS_AT_ONCE):
-            one, other = ends[begin : begin + _PAIRS_AT_ONCE].T
-            both = occurrences[one] | occurrences[other]
+            first, other = ends[begin : begin + _PAIRS_AT_ONCE].T
+            both = occurrences[first] | occurrences[other]
             for kind in self._slices():  # a term counts once, though two kinds know it
                 covered = both[:, kind] @ shares[kind]
-                np.maximum.at(best, one, covered)
+                np.maximum.at(best, first, covered)
                 np.maximum.at(best, other, covered)
         return self._joined(rows, (1 - TOGETHER_SHARE) * own + TOGETHER_SHARE * best)
 

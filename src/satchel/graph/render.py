@@ -67,7 +67,7 @@ class GraphPage(NamedTuple):
     def overflow(self, items: Sequence[ContextItem], most: int) -> list[Overflow]:
         """Return the best nodes that are not among these items."""
         shown = {item.metadata["node"]["id"] for item in items}
-        return [one for one in self.rest if one.id not in shown][:most]
+        return [overflow for overflow in self.rest if overflow.id not in shown][:most]
 
     def head(self, numbers: Numbers) -> str:
         """Return everything before the first node."""
@@ -87,7 +87,7 @@ class GraphPage(NamedTuple):
 
     def _written(self, items: Sequence[ContextItem], overflow: Sequence[Overflow], numbers: Numbers) -> str:
         if self.request.format is Format.JSON:
-            named = [one._asdict() for one in overflow]
+            named = [other._asdict() for other in overflow]
             rows = [{name: value for name, value in row.items() if name != "place" or value} for row in named]
             return f'{self.head(numbers)}{",".join(map(_json_node, items))}],"overflow":{dumped(rows)}}}'
         nodes = "".join(map(_markdown_node, items))
@@ -135,13 +135,17 @@ def _markdown_tail(shown_before: Sequence[str], overflow: Sequence[Overflow], su
     before = "".join(f"Shown before: {line}\n" for line in shown_before)
     if not overflow:
         return before + (f"*and {summarised} more nodes*" if summarised else "---")
-    lines = [f"- {_titled(one.name, one.tags)}{_place_of(one)} ({one.score:.2f})" for one in overflow]
+    lines = [f"- {_titled(other.name, other.tags)}{_place_of(other)} ({other.score:.2f})" for other in overflow]
     more = summarised - len(overflow)
     return before + "\n".join(["## Also related", *lines, *([f"- and {more} more"] if more > 0 else [])])
 
 
-def _place_of(one: Overflow) -> str:
-    return f", {quote(one.place)}" if one.place and one.place.rpartition(":")[0] not in one.name else ""
+def _place_of(overflow: Overflow) -> str:
+    return (
+        f", {quote(overflow.place)}"
+        if overflow.place and overflow.place.rpartition(":")[0] not in overflow.name
+        else ""
+    )
 
 
 def _titled(name: str, tags: Sequence[str]) -> str:

@@ -171,7 +171,7 @@ def _is_depth(depth: object) -> TypeGuard[int]:
 
 
 def _edge_names() -> list[str]:
-    return [str(one) for one in EdgeType if one in NOTE_EDGES | CODE_EDGES]
+    return [str(kind_name) for kind_name in EdgeType if kind_name in NOTE_EDGES | CODE_EDGES]
 
 
 def _check_edge(edge: str, place: str) -> None:
@@ -185,9 +185,9 @@ def _check_edge(edge: str, place: str) -> None:
 
 def _texts(table: Data, key: str, usual: tuple[str, ...], place: str) -> tuple[str, ...]:
     value = table.get(key, usual)
-    if not isinstance(value, list | tuple) or not all(isinstance(one, str) and one.strip() for one in value):
+    if not isinstance(value, list | tuple) or not all(isinstance(text, str) and text.strip() for text in value):
         raise ConfigError(f"{place}: {key} is {value!r}, but must be a list of texts")
-    return tuple(one.strip() for one in value)
+    return tuple(text.strip() for text in value)
 
 
 FORMATS = (Format.MARKDOWN, Format.JSON)
@@ -274,13 +274,13 @@ def make_graph_request(
 
 
 def _queries(queries: Sequence[str], settings: Settings) -> tuple[str, ...]:
-    stripped = [vocabulary.checked_text("the query", one).strip() for one in queries]
+    stripped = [vocabulary.checked_text("the query", query).strip() for query in queries]
     if not stripped[0]:
         raise UsageError("the query is empty: give a topic, or the id of a node")
     distinct = tuple(dict.fromkeys(filter(None, stripped)))
     if len(distinct) > MOST_QUERIES:
         raise UsageError(f"{len(distinct)} queries are blended: give at most {MOST_QUERIES}")
-    return tuple(sanitize.text(one, settings.redact_allow) for one in distinct)
+    return tuple(sanitize.text(query, settings.redact_allow) for query in distinct)
 
 
 def _depth(depth: Any, lens: Lens) -> int:

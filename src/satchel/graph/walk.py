@@ -134,7 +134,7 @@ def _containment(part: StoredChunk, inside: Sequence[StoredChunk]) -> Iterator[_
 def _owner(part: StoredChunk, inside: Sequence[StoredChunk]) -> int:
     """Return the row of the chunk that contains one: by its name, else the first chunk of its file; 0 for that one."""
     above = part.name.rpartition(".")[0]
-    by_name = next((one.row for one in inside if one.name == above), 0) if above else 0
+    by_name = next((chunk.row for chunk in inside if chunk.name == above), 0) if above else 0
     return by_name or (inside[0].row if part.row != inside[0].row else 0)
 
 
@@ -352,7 +352,7 @@ def _further_uses(progress: _Progress, lens: Lens) -> Iterator[str]:
         lines, unread, _ = relations.unresolved(target, (*sites, *uses), has_uses=True)
         end = f"; {unread} more file{'s' if unread > 1 else ''} not read" if unread else ""
         by_value: dict[str, list[int]] = defaultdict(list)
-        for site in (one for one in uses if one.how == USE):
+        for site in (use for use in uses if use.how == USE):
             by_value[site.path].append(site.line)
         for found, what, last in (
             (by_value, ("use by value", "uses by value"), ""),

@@ -96,7 +96,9 @@ def gather(guides: Guides, current: str | None, situation: Situation, judge_all:
     keys: list[tuple[InjectionTarget, str]] = []
     for row in filter(lambda row: row.verdict is Verdict.TRUE, evaluated):
         _inject(guides, row.rule, active, keys, notes, now)
-    active.sort(key=lambda one: (-one.priority, one.distance is None, one.distance or 0, one.context.path))
+    active.sort(
+        key=lambda context: (-context.priority, context.distance is None, context.distance or 0, context.context.path)
+    )
     rows = applied(instructions, situation.files, opinions)
     return Guidance(tuple(active), tuple(rows), evaluated, tuple(keys), tuple(folded(dict.fromkeys(notes))))
 
@@ -106,9 +108,17 @@ def _undecided(
 ) -> Iterator[Failure]:
     """Yield a note on the conditions that nothing decided; a skill is not missed."""
     texts = [f"{row.rule.condition!r} ({row.rule.label})" for row in evaluated if row.verdict is Verdict.UNDECIDED]
-    judged = [one for one in instructions if one.form is not Form.CLAUDE_SKILL and one.description in opinions]
+    judged = [
+        instruction
+        for instruction in instructions
+        if instruction.form is not Form.CLAUDE_SKILL and instruction.description in opinions
+    ]
     is_open = Verdict.UNDECIDED
-    texts += [f"{one.description!r} ({one.path})" for one in judged if opinions[one.description].verdict is is_open]
+    texts += [
+        f"{instruction.description!r} ({instruction.path})"
+        for instruction in judged
+        if opinions[instruction.description].verdict is is_open
+    ]
     if texts:
         shown = ", ".join(map(sanitize.line, texts[:3]))
         more = f" and {len(texts) - 3} more" if len(texts) > 3 else ""
@@ -196,7 +206,7 @@ def _inject(
         inject = f"{rule.place}: inject {sanitize.line(target.reference)}"
         try:
             path = guides.tree.find(target.reference, rule.origin if target.is_relative else "")
-            if path in [one.context.path for one in active]:
+            if path in [active_context.context.path for active_context in active]:
                 continue
             context = guides.tree.load(path)
         except MissingContextError:
@@ -377,7 +387,7 @@ def _provided(provider: Provider, request: KeyRequest, allow: Sequence[str], not
         problem = f"{request.key}: {type(error).__name__}: {sanitize.line(str(error))}"
         notes.append(Failure("injected", problem, "it is left out"))
         return []
-    rows = [one if isinstance(one, Supplied) else Supplied(request.key, str(one)) for one in records]
+    rows = [record if isinstance(record, Supplied) else Supplied(request.key, str(record)) for record in records]
     return [
         # Length limit of a record of a registered key.
         Supplied(sanitize.line(row.title, allow=allow), sanitize.text(row.text[:20_000], allow))

@@ -167,7 +167,7 @@ class Instructions:
                         rows.append(self._read(path, folder, form))
                     except files.Skipped as skipped:
                         notes.append(_note(path, f"cannot be read: {skipped}", "the others count"))
-            notes += (note for one in rows for note in one.notes)
+            notes += (note for row in rows for note in row.notes)
             instructions += rows
         return instructions, notes
 
@@ -283,7 +283,7 @@ class Instructions:
                 lines.append(texts[0])
             else:
                 lines.append(line)
-                behind += [one for one in texts if one is not None]
+                behind += [other for other in texts if other is not None]
         joined = "\n".join([*lines, *behind])
         if len(joined) > LONGEST_WITH_IMPORTS:
             problem = f"has more than {LONGEST_WITH_IMPORTS:,} characters with its imports"

@@ -290,7 +290,7 @@ class ModelJudge:
             raise JudgeError(f"{self._options.model} answered neither true nor false to any condition")
         given = [answers.get(number) for number in range(1, len(conditions) + 1)]
         reasons = {None: "the model gave no clear answer", True: "the model says so", False: "the model says so"}
-        return [Opinion(_VERDICTS[one], reasons[one], self.id) for one in given]
+        return [Opinion(_VERDICTS[verdict], reasons[verdict], self.id) for verdict in given]
 
     def _ask(self, conditions: Sequence[str], situation: Situation) -> str:
         listed = [f"{number}. {' '.join(c.split())[:LONGEST_CONDITION]}" for number, c in enumerate(conditions, 1)]
@@ -338,7 +338,7 @@ def _json_answers(data: object) -> Iterator[tuple[int, bool]]:
     for name, value in rows:
         if isinstance(value, Mapping):
             name = next(filter(is_whole, value.values()), name)
-            value = next((one for one in value.values() if isinstance(one, bool)), None)
+            value = next((answer for answer in value.values() if isinstance(answer, bool)), None)
         with suppress(JudgeError, ValueError):
             yield int(name), parse_answer(str(value))
 
@@ -410,9 +410,9 @@ def _by_judge(
     name = getattr(judge, "id", "")
     cache = memory if name else None  # verdicts of a judge without a name cannot be told from those of another
     verdicts = cache.recall(name, situation, conditions) if cache is not None else {}
-    known = {one: Opinion(_VERDICTS[verdict], "said before", name) for one, verdict in verdicts.items()}
+    known = {question: Opinion(_VERDICTS[verdict], "said before", name) for question, verdict in verdicts.items()}
     try:
-        decided = _decided([one for one in conditions if one not in known], situation, judge, notes)
+        decided = _decided([condition for condition in conditions if condition not in known], situation, judge, notes)
     except (JudgeError, MissingExtraError) as error:
         notes.append(Failure("judge", str(error), _BY_WORDS))
         return known
@@ -438,7 +438,7 @@ def _decided(
     answer = ask(conditions, situation) if conditions else ()
     if inspect.isawaitable(answer):
         answer = outside_loop(answer)
-    opinions = [_opinion(one, _name_of(judge)) for one in answer]
+    opinions = [_opinion(part, _name_of(judge)) for part in answer]
     if len(opinions) != len(conditions):
         raise JudgeError(f"{_name_of(judge)} gave {len(opinions)} opinions on {len(conditions)} conditions")
     decided = {c: o for c, o in zip(conditions, opinions, strict=True) if o.verdict is not Verdict.UNDECIDED}

@@ -299,7 +299,7 @@ def _parse_part(name: str, value: object, place: tuple[str | int, ...]) -> Condi
     if name in _JOINS:
         if not isinstance(value, list) or not 0 < len(value) <= MOST_ENTRIES:
             raise ConditionError(f"{name} needs a list of 1 to {MOST_ENTRIES} conditions", place)
-        return Condition(name, parts=tuple(parse_condition(one, (*place, at)) for at, one in enumerate(value)))
+        return Condition(name, parts=tuple(parse_condition(part, (*place, at)) for at, part in enumerate(value)))
     if name not in _FIELDS:
         names = ", ".join([*_FIELDS, *_JOINS])
         raise ConditionError(f"there is no condition {clean_field(name, 40)!r}: choose from {names}", place)

@@ -68,13 +68,13 @@ def clean_entries(
 def markdown_entries(text: str, weigh: Weigh) -> list[GuideEntry]:
     """Return the entries of an instruction file; its introduction, a paragraph at the top, is its lead."""
     entries = _split(text)
-    values = weigh([(one.text, "\n".join(entries[head].text for head in one.heads)) for one in entries])
-    first = next((place for place, one in enumerate(entries) if one.value is not None), -1)
+    values = weigh([(entry.text, "\n".join(entries[head].text for head in entry.heads)) for entry in entries])
+    first = next((place for place, entry in enumerate(entries) if entry.value is not None), -1)
     if first >= 0 and _BULLET.match(entries[first].text) is None:
         values[first] = math.inf
     return [
-        one if one.value is None else GuideEntry(one.text, value, one.heads)
-        for one, value in zip(entries, values, strict=True)
+        entry if entry.value is None else GuideEntry(entry.text, value, entry.heads)
+        for entry, value in zip(entries, values, strict=True)
     ]
 
 
@@ -153,8 +153,8 @@ def title_of(active: ActiveContext) -> str:
 def context_lines(active: ActiveContext, situation: Situation, above: Sequence[ActiveContext]) -> ContextLines:
     """Return the lines of a context without what those `above` it have; rules of ancestors are in the current one."""
     data = _data_of(active)
-    for one in above:
-        data = _news(data, _data_of(one))
+    for context in above:
+        data = _news(data, _data_of(context))
     metadata, intent, status, relationships = (
         section_of(data, name) for name in ("metadata", "intent_context", "status", "relationships")
     )
@@ -184,7 +184,7 @@ def _rules(active: ActiveContext, situation: Situation, above: Sequence[ActiveCo
     """Return the lines of the rules that apply and are not above; those of an ancestor are in the current context."""
     if active.distance:
         return []
-    shown = {rule for one in above if one.distance == 0 for rule in one.context.behavior}
+    shown = {rule for context in above if context.distance == 0 for rule in context.context.behavior}
     rules = [rule for rule in active.context.behavior if rule not in shown]
     return [f"- {rule.line}" for rule in rules if rule.when is None or rule.when.check(situation).holds]
 

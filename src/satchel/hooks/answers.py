@@ -316,8 +316,8 @@ def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
     to_review = hook.engine.memory.review.notice()
     if not text:
         return nothing("nothing is remembered here yet", notice or to_review)
-    contexts = tuple(one for one in (lessons, context) if one.items)
-    items = sum(len(one.items) for one in contexts)
+    contexts = tuple(other for other in (lessons, context) if other.items)
+    items = sum(len(other.items) for other in contexts)
     parts = ("what was before" if before else "", "the active experience" if active else "",
              counted(items) if items else "", to_review)  # fmt: skip
     shown = ", ".join(filter(None, parts))

@@ -263,7 +263,7 @@ class EventContext:
         journal, session = self.engine.experiences, self.event.session[:100]
         try:
             own = (journal.active(session) if session else None) or journal.active()
-            others = [one for one in journal.orphans() if one.session_id.startswith(CLIENT_SESSION)]
+            others = [orphan for orphan in journal.orphans() if orphan.session_id.startswith(CLIENT_SESSION)]
             return own or (others[0] if len(others) == 1 else None)
         except (LockedError, StoreError):
             return None

@@ -261,9 +261,9 @@ def relink(store: Store, writer: Writer, broken_links: str) -> None:
 def _files(store: Store) -> dict[str, _File]:
     """Return the notes that are files, by path, with their parts in order."""
     documents = store.documents(store.document_ids(Kind.NOTE, store.keys(Kind.NOTE)).values())
-    notes = {one.key: one for one in documents.values() if one.origin != FOLDER_ORIGIN}
-    parts = store.chunks(row for one in notes.values() for row in one.rows)
-    return {key: _File(one, [parts[row] for row in one.rows]) for key, one in sorted(notes.items())}
+    notes = {document.key: document for document in documents.values() if document.origin != FOLDER_ORIGIN}
+    parts = store.chunks(row for note in notes.values() for row in note.rows)
+    return {key: _File(document, [parts[row] for row in document.rows]) for key, document in sorted(notes.items())}
 
 
 def _update_folders(store: Store, writer: Writer, files: Mapping[str, _File]) -> None:
@@ -347,11 +347,11 @@ def _folder_relations(store: Store, files: Mapping[str, _File]) -> Iterator[tupl
     documents = store.documents(
         store.document_ids(Kind.NOTE, (k for k in store.keys(Kind.NOTE) if k.endswith("/"))).values()
     )
-    relations: dict[str, set[Relation]] = {one.key: set() for one in documents.values()}
+    relations: dict[str, set[Relation]] = {document.key: set() for document in documents.values()}
     for key in [*files, *relations]:
         for above in list(_folders_above(key))[:1]:
             relations[above].add((EdgeType.CHILD, key))
             if key in relations:
                 relations[key].add((EdgeType.PARENT, above))
-    for one in documents.values():
-        yield one.first_chunk, relations[one.key]
+    for document in documents.values():
+        yield document.first_chunk, relations[document.key]

@@ -477,11 +477,11 @@ def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
     """Return the stored facts of a file: its imports as (target, names, first line, last line)."""
     parts = extraction.parts  # in order, and they tile the file
     starts = [part.start for part in parts] if extraction.imports else []
-    owned = ((one, parts[bisect_left(starts, one.start) - 1]) for one in extraction.imports)
+    owned = ((imported, parts[bisect_left(starts, imported.start) - 1]) for imported in extraction.imports)
     imports = [
-        [one.target, list(one.names), one.start, one.end]
-        for one, part in owned
-        if not (part.role in _INNER and part.start < one.start <= part.end)
+        [imported.target, list(imported.names), imported.start, imported.end]
+        for imported, part in owned
+        if not (part.role in _INNER and part.start < imported.start <= part.end)
     ]
     facts = {
         "lossy": reading.lossy,

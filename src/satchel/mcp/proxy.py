@@ -61,7 +61,7 @@ def parsed(line: bytes) -> Any:
     except RecursionError:  # nested too deeply to parse; it may still be a message
         return {} if b'"jsonrpc"' in line else None
     messages = value if isinstance(value, list) else [value]
-    return value if any(isinstance(one, dict) and "jsonrpc" in one for one in messages) else None
+    return value if any(isinstance(message, dict) and "jsonrpc" in message for message in messages) else None
 
 
 def without_marks(line: bytes) -> bytes:
@@ -108,7 +108,9 @@ def cancelled_key(message: object) -> str | None:
 def answered_keys(message: object) -> list[str]:
     """Return the keys of the requests that a message of the server answers; several for a batch."""
     messages = message if isinstance(message, list) else [message]
-    return [_key(one["id"]) for one in messages if isinstance(one, dict) and "id" in one and "method" not in one]
+    return [
+        _key(other["id"]) for other in messages if isinstance(other, dict) and "id" in other and "method" not in other
+    ]
 
 
 def takes_context(message: object) -> bool:

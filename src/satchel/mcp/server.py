@@ -98,8 +98,8 @@ class Prompt(NamedTuple):
 
 
 PROMPTS: Mapping[str, Prompt] = {
-    one.name: one
-    for one in (
+    other.name: other
+    for other in (
         Prompt(
             "context", "Context for a task",
             "Put the code, docs, commits and memories that matter for a task into the conversation.",
@@ -182,7 +182,7 @@ def structured(answered: Answered) -> Json:
     content: Json = {"items": [], "more": 0}
     if "usage" in envelope:
         content["usage"] = {name: envelope["usage"][name] for name in _USAGE}
-    failures = [f"{one['source']}: {one['message']}" for one in envelope.get("failures", ())]
+    failures = [f"{failure['source']}: {failure['message']}" for failure in envelope.get("failures", ())]
     for name, lines in (("failures", failures), ("notes", answered.notes)):
         if lines:
             content[name] = []
@@ -225,35 +225,35 @@ def _rows(envelope: Data) -> list[Json]:
     """Return the ids, handles and cuts of the rows of an envelope."""
     for name in ("items", "hits", "memories", "experiences"):
         if name in envelope:
-            return [_row(one) for one in envelope[name]]
+            return [_row(entry) for entry in envelope[name]]
     return [_row(envelope.get("memory", envelope))]
 
 
-def _omitted(one: Data) -> Json:
+def _omitted(mapping: Data) -> Json:
     """Return the row of an omission; its path, name and handle identify it where it has a path."""
-    row = _row(one)
+    row = _row(mapping)
     return {name: value for name, value in row.items() if name != "id" or "path" not in row}
 
 
-def _row(one: Data) -> Json:
+def _row(mapping: Data) -> Json:
     """Return kind, path and lines (or id and name), score, status, handle and cuts, as far as a row has them."""
-    place = one.get("location") or {}
-    kind, path = one.get("source"), place.get("path")
+    place = mapping.get("location") or {}
+    kind, path = mapping.get("source"), place.get("path")
     spans = place.get("spans") or [(place.get("start_line"), place.get("end_line"))]
-    name = clean_field(one.get("title") or one.get("content") or "", NAME_LENGTH)
-    score = one.get("relevance", one.get("score"))
+    name = clean_field(mapping.get("title") or mapping.get("content") or "", NAME_LENGTH)
+    score = mapping.get("relevance", mapping.get("score"))
     row = {
         "kind": kind,
-        "id": None if path and one["id"] == f"{kind}:{path}" else one.get("id"),
+        "id": None if path and mapping["id"] == f"{kind}:{path}" else mapping.get("id"),
         "path": path,
         # Ranges of lines shown per item; the text has all of them.
         "lines": ",".join(f"{start}-{end}" for start, end in spans[:6] if start) or None,
         "name": None if name == path else name,
         "score": None if score is None else round(score, 2),
-        "status": one.get("status"),
-        "handle": one.get("handle"),
+        "status": mapping.get("status"),
+        "handle": mapping.get("handle"),
         # Handles of cuts shown per item: one long file must not use the room of the others.
-        "cuts": [cut["handle"] for cut in one.get("cuts", ())[:3]],
+        "cuts": [cut["handle"] for cut in mapping.get("cuts", ())[:3]],
     }
     return {name: value for name, value in row.items() if value not in (None, "", [])}
 
@@ -266,23 +266,23 @@ OUTPUT_SCHEMA: Data = {"type": "object"}
 
 def input_schema(operation: Operation) -> Result:
     """Return the schema of the leading arguments, wished ones as required, and of `options` for the others."""
-    leading = [one for one in operation.parameters if one.name in operation.leading]
-    shown = {one.name: _in_list(one).schema() for one in leading}
-    if names := [one.name for one in operation.options if not one.is_rare]:
+    leading = [parameter for parameter in operation.parameters if parameter.name in operation.leading]
+    shown = {parameter.name: _in_list(parameter).schema() for parameter in leading}
+    if names := [option.name for option in operation.options if not option.is_rare]:
         shown[OPTIONS] = {"type": "object", "description": f"More ({HELP}=true): {', '.join(names)}."}
-    required = [one.name for one in leading if one.is_required or one.is_wished]
+    required = [parameter.name for parameter in leading if parameter.is_required or parameter.is_wished]
     return {"type": "object", "properties": shown} | ({"required": required} if required else {})
 
 
-def _in_list(one: Parameter) -> Parameter:
+def _in_list(parameter: Parameter) -> Parameter:
     """Return an argument as the list of tools shows it.
 
     A model needs no limits and defaults there: a wrong value is refused with the right ones.
     """
-    one = one._replace(least=None, most=None, default=None)
-    if not one.listed_by:
-        return one
-    return one._replace(choices=(), meaning=f"{one.meaning} As in {one.listed_by}.")
+    parameter = parameter._replace(least=None, most=None, default=None)
+    if not parameter.listed_by:
+        return parameter
+    return parameter._replace(choices=(), meaning=f"{parameter.meaning} As in {parameter.listed_by}.")
 
 
 def tool(operation: Operation) -> Result:
@@ -354,7 +354,7 @@ def _as_tools(message: str) -> str:
         tool = _TOOL_OF.get(match[1], match[1])
         takes_action = tool == EXPERIENCE.name and match[2] in EXPERIENCE_ACTIONS
         suffix = f" with action {match[2]}" if takes_action else ""
-        return f"`{tool}`{suffix}" if any(tool == one.name for one in TOOLS) else match[0]
+        return f"`{tool}`{suffix}" if any(tool == operation.name for operation in TOOLS) else match[0]
 
     return _COMMAND.sub(named, message)
 
@@ -425,7 +425,7 @@ class Handlers:
         asked = dict.fromkeys(question for of, question in reversed(self._asked) if of == client)
         rows = [(_BRIEF_URI, "What to know at the start of a session")]
         rows += [(f"satchel://context/{quote(question, safe='')}", question) for question in asked]
-        rows += [(f"satchel://document/{Kind.MEMORY}:{one['id']}", one["content"]) for one in memories]
+        rows += [(f"satchel://document/{Kind.MEMORY}:{memory['id']}", memory["content"]) for memory in memories]
         return {"resources": [{"mimeType": MIME_TYPE, "name": clean_field(name, NAME_LENGTH), "uri": uri}
                               for uri, name in rows if parsed(uri)]}  # fmt: skip
 

@@ -124,7 +124,7 @@ class Conversation:
         result = await self._handlers.answer(method, params, report)
         if method == "tools/list":
             schemas = ("inputSchema", "outputSchema")
-            return {"tools": [one | {name: _sorted(one[name]) for name in schemas} for one in result["tools"]]}
+            return {"tools": [tool | {name: _sorted(tool[name]) for name in schemas} for tool in result["tools"]]}
         return result
 
     async def _enveloped(self, method: str, params: Data, report: Report | None) -> Result:
@@ -249,8 +249,8 @@ class LineServer:
 
     def _cancel(self, identity: Any) -> None:
         """Stop answering a request; a client may send its number as text."""
-        for one in [one for one in self._open if str(one) == str(identity)]:
-            self._open.pop(one).cancel()
+        for identifier in [identifier for identifier in self._open if str(identifier) == str(identity)]:
+            self._open.pop(identifier).cancel()
 
     async def _answer(self, identity: Identity, method: str, params: Data) -> None:
         """Write the answer of a request. Its id is free again as soon as the answer is on its way."""

@@ -371,8 +371,8 @@ def named(axis: str, groups: Sequence[Sequence[str]], before: Sequence[Cluster])
     return clusters
 
 
-def _jaccard(one: Sequence[str], other: Sequence[str]) -> float:
-    first, second = set(one), set(other)
+def _jaccard(sequence: Sequence[str], other: Sequence[str]) -> float:
+    first, second = set(sequence), set(other)
     return len(first & second) / max(len(first | second), 1)
 
 

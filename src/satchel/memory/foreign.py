@@ -99,7 +99,7 @@ def _listed(value: object) -> list[str]:
         value = _json(value.encode())
     if isinstance(value, str):
         return re.split(r"[,;]", value)
-    return [str(one) for one in value] if isinstance(value, list | tuple) else []
+    return [str(part) for part in value] if isinstance(value, list | tuple) else []
 
 
 def _json(raw: bytes) -> Any:
@@ -113,7 +113,7 @@ def _mappings(data: object, *names: str) -> list[Data]:
     """Return the mappings of a list, or of the first of these names of a mapping that has a list."""
     if isinstance(data, Mapping):
         data = next((data[name] for name in names if isinstance(data.get(name), list)), [])
-    return [one for one in data if isinstance(one, Mapping)] if isinstance(data, list) else []
+    return [mapping for mapping in data if isinstance(mapping, Mapping)] if isinstance(data, list) else []
 
 
 def _first(entry: Data, *names: str) -> Any:
@@ -140,7 +140,7 @@ def _mem0(raw: bytes, _: FileOptions) -> Foreign:
             yield from _memory(
                 "mem0", _first(entry, "memory", "text", "data"), _first(entry, "id") or "",
                 category=_first(more, "category") or known,
-                tags=[*(one for one in listed if one != known), *_listed(more.get("tags"))],
+                tags=[*(tag for tag in listed if tag != known), *_listed(more.get("tags"))],
                 importance=more.get("importance"), author=_first(entry, "agent_id", "user_id"),
                 created_at=_first(entry, "created_at"), updated_at=_first(entry, "updated_at", "created_at"),
                 valid_to=_first(entry, "expiration_date") or _first(more, "expiration_date"),
@@ -186,9 +186,9 @@ def _letta(raw: bytes, _: FileOptions) -> Foreign:
     agents = _mappings(data, "agents")
     blocks = [
         *_mappings(data, "blocks", "core_memory"),
-        *(one for agent in agents for one in _mappings(agent, "core_memory")),
+        *(mapping for agent in agents for mapping in _mappings(agent, "core_memory")),
     ]
-    passages = [one for name in ("passages", "archival_memory") for one in _named(data, agents, name)]
+    passages = [mapping for name in ("passages", "archival_memory") for mapping in _named(data, agents, name)]
 
     def memories() -> Iterator[Data]:
         for block in blocks:
@@ -203,13 +203,13 @@ def _letta(raw: bytes, _: FileOptions) -> Foreign:
                 created_at=_first(entry, "created_at", "timestamp"),
             )  # fmt: skip
 
-    return _checked((one for one in memories() if one["content"]), "letta", "memory blocks")
+    return _checked((memory for memory in memories() if memory["content"]), "letta", "memory blocks")
 
 
 def _named(data: object, agents: Sequence[Data], name: str) -> Iterator[Data]:
-    for one in (data, *agents):
-        if isinstance(one, Mapping):
-            yield from _mappings(one.get(name))
+    for agent in (data, *agents):
+        if isinstance(agent, Mapping):
+            yield from _mappings(agent.get(name))
 
 
 def _claude_mem(raw: bytes, options: FileOptions) -> Foreign:

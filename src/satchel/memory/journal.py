@@ -186,7 +186,12 @@ class Journal(Records[model.Experience]):
             active = read_active(self._store)
             write_active(
                 writer,
-                [replace(one, files=_joined(one.files, literal)) if one.id == identity else one for one in active],
+                [
+                    replace(experience, files=_joined(experience.files, literal))
+                    if experience.id == identity
+                    else experience
+                    for experience in active
+                ],
             )
 
     def correct(self, identity: str, *, files: Iterable[str] = (), **changes: str) -> model.Experience:
@@ -236,12 +241,16 @@ class Journal(Records[model.Experience]):
         """
         store = self._store
         with store.write() as writer:
-            gone = {one.id: one for one in map(self.get, vocabulary.checked_names("ids", identities))}
-            resting = [one for one in records_in(store, model.Value) if not gone.keys().isdisjoint(one.member_ids)]
+            gone = {
+                experience.id: experience for experience in map(self.get, vocabulary.checked_names("ids", identities))
+            }
+            resting = [
+                value for value in records_in(store, model.Value) if not gone.keys().isdisjoint(value.member_ids)
+            ]
             writer.put([document_of(without_evidence(value, gone)) for value in resting])
             writer.remove(Kind.EXPERIENCE, gone)
             discard(store, writer, gone.values(), self._notebook.now(), resting)
-            write_active(writer, [one for one in read_active(store) if one.id not in gone])
+            write_active(writer, [experience for experience in read_active(store) if experience.id not in gone])
         return list(gone.values())
 
     def listed(
@@ -271,7 +280,7 @@ class Journal(Records[model.Experience]):
 
     def is_experience(self, identity: str) -> bool:
         """Return whether this is the id of an experience, active or ended."""
-        return self._holds(identity) or any(one.id == identity for one in read_active(self._store))
+        return self._holds(identity) or any(experience.id == identity for experience in read_active(self._store))
 
     def require_active(self, session: str = vocabulary.DEFAULT_SESSION) -> model.Experience:
         """Return the active experience of a session. Raises UsageError, with the next step, if it has none."""
@@ -378,21 +387,29 @@ def move_active(store: Store, writer: Writer, others: Collection[str], workspace
     Raises UsageError for a session that has one in both.
     """
     active = read_active(store)
-    theirs = {one.id: replace(one, workspace=workspace) for one in active if one.workspace in others}
-    sessions = {one.session_id for one in theirs.values()}
-    if clash := sessions.intersection(one.session_id for one in active if one.workspace == workspace):
+    theirs = {
+        experience.id: replace(experience, workspace=workspace)
+        for experience in active
+        if experience.workspace in others
+    }
+    sessions = {their.session_id for their in theirs.values()}
+    if clash := sessions.intersection(
+        experience.session_id for experience in active if experience.workspace == workspace
+    ):
         raise UsageError(
             f"session {min(clash)!r} has an active experience here and in {old}: resolve the one here "
             "(`satchel experience resolve`), then move the others"
         )
-    write_active(writer, [theirs.get(one.id, one) for one in active])
+    write_active(writer, [theirs.get(experience.id, experience) for experience in active])
     return len(theirs)
 
 
 def add_active(store: Store, writer: Writer, experiences: Sequence[model.Experience]) -> None:
     """Add active experiences. Raises UsageError for one whose session has another in its repository."""
     active = read_active(store)
-    for one in experiences:
-        if any((other.workspace, other.session_id) == (one.workspace, one.session_id) for other in active):
-            raise UsageError(f"session {one.session_id!r} has another active experience: resolve it first")
+    for experience in experiences:
+        if any(
+            (other.workspace, other.session_id) == (experience.workspace, experience.session_id) for other in active
+        ):
+            raise UsageError(f"session {experience.session_id!r} has another active experience: resolve it first")
     write_active(writer, [*active, *experiences])

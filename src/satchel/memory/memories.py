@@ -97,7 +97,9 @@ class Memories(Records[Memory]):
         memory = self.prepared(content, **options)
         near = self._near(memory.content)
         opposed = _contradicted(near, memory.content)
-        similar = tuple(one for one in _similar(near, memory.content) if one.memory not in opposed)
+        similar = tuple(
+            found_memory for found_memory in _similar(near, memory.content) if found_memory.memory not in opposed
+        )
         with self._store.write() as writer:
             writer.put([document_of(memory)])
             empty_old(self._store, writer, memory.created)
@@ -242,14 +244,14 @@ class Memories(Records[Memory]):
         A decision or a prohibition is not cleaned up for a plain later fact.
         """
         said, marks = memory.content, shingles(memory.content)
-        newer = [one for one in self._near(said, known) if (one.begins, one.id) > (memory.begins, memory.id)]
+        newer = [other for other in self._near(said, known) if (other.begins, other.id) > (memory.begins, memory.id)]
         opposed = (
-            f"newer: {one.id} differs (if it replaces this one, supersede it)"
-            for one in newer
-            if contradicts(said, one.content) and not outranks(memory.category, said, one.category)
+            f"newer: {other.id} differs (if it replaces this one, supersede it)"
+            for other in newer
+            if contradicts(said, other.content) and not outranks(memory.category, said, other.category)
         )
-        same = (one for one in newer if _repeats(one.content, said, similarity(marks, shingles(one.content))))
-        return [*opposed][:1] or [f"the newer {one.id} says nearly the same" for one in same][:1]
+        same = (other for other in newer if _repeats(other.content, said, similarity(marks, shingles(other.content))))
+        return [*opposed][:1] or [f"the newer {other.id} says nearly the same" for other in same][:1]
 
     def containing(self, question: str) -> list[Memory]:
         """Return the memories whose text, tags or category contain every telling word of a question, newest first.
@@ -369,7 +371,7 @@ def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone:
 
 def _similar(near: Iterable[Memory], content: str) -> tuple[FoundMemory, ...]:
     marks = shingles(content)
-    rows = [FoundMemory(one, similarity(marks, shingles(one.content))) for one in near]
+    rows = [FoundMemory(memory, similarity(marks, shingles(memory.content))) for memory in near]
     alike = sorted(
         (row for row in rows if _repeats(row.memory.content, content, row.score)),
         key=lambda row: (-row.score, row.memory.id),
@@ -384,7 +386,7 @@ def _repeats(text: str, other: str, score: float) -> bool:
 
 
 def _contradicted(near: Iterable[Memory], content: str) -> tuple[Memory, ...]:
-    found = [one for one in near if contradicts(one.content, content)]
+    found = [memory for memory in near if contradicts(memory.content, content)]
     return tuple(sorted(found, key=lambda memory: (-memory.begins, memory.id)))
 
 

@@ -111,7 +111,11 @@ class _Import:
 
     def of(self, record: type[Kept]) -> list[tuple[int, Kept]]:
         """Return the records of one type, each with the number of its line."""
-        return [(number, one) for number, one in self.records[model.KINDS[record]].values() if isinstance(one, record)]
+        return [
+            (number, stored)
+            for number, stored in self.records[model.KINDS[record]].values()
+            if isinstance(stored, record)
+        ]
 
     def is_new(self, stored: model.Experience | Document | None, record: model.Record) -> bool:
         """Count a record; returns whether to write it. The stored record wins over an older state of it."""
@@ -310,7 +314,7 @@ def copy_records(source: Store, target: Store, workspaces: Mapping[str, str]) ->
 
 def _ids(store: Store, kind: Kind) -> set[str]:
     active = read_active(store) if kind is Kind.EXPERIENCE else ()
-    return {*store.keys(kind), *(one.id for one in active)}
+    return {*store.keys(kind), *(experience.id for experience in active)}
 
 
 def _admit_values(work: _Import, admit: Admit | None) -> None:
@@ -424,7 +428,7 @@ def exchanges_of(paths: Sequence[Path], notebook: Notebook, root: Path) -> list[
         except files.Skipped as skipped:
             raise UsageError(f"{path} cannot be read: {skipped}") from skipped
         transcript = read_transcript(io.BytesIO(raw), path.stem, clean=notebook.safe, line_bytes=8_000_000)
-        found += [one for one in transcript.exchanges if path in paths or _is_below(one.folder, root)]
+        found += [exchange for exchange in transcript.exchanges if path in paths or _is_below(exchange.folder, root)]
     return found
 
 

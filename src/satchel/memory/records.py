@@ -309,8 +309,8 @@ def without_evidence(value: Value, gone: Mapping[str, Experience]) -> Value:
         value,
         member_ids=tuple(member for member in value.member_ids if member not in gone),
         cluster_size=value.cluster_size - len(lost),
-        domains=+(Counter(value.domains) - Counter(str(one.domain) for one in lost)),
-        strategies=+(Counter(value.strategies) - Counter(str(one.strategy) for one in lost)),
+        domains=+(Counter(value.domains) - Counter(str(experience.domain) for experience in lost)),
+        strategies=+(Counter(value.strategies) - Counter(str(experience.strategy) for experience in lost)),
     )
 
 
@@ -418,7 +418,7 @@ def chosen_of(records: Iterable[Record]) -> Chosen:
     kinds: dict[type, list[Any]] = {Memory: [], ExchangeRecord: [], Experience: [], Value: []}
     for record in records:
         kinds[type(record)].append(record)
-    remarks = [Remark(one.id, one.title, one.created, one.origin) for one in kinds[ExchangeRecord]]
+    remarks = [Remark(kind.id, kind.title, kind.created, kind.origin) for kind in kinds[ExchangeRecord]]
     return Chosen(kinds[Memory], remarks, kinds[Experience], kinds[Value])
 
 
@@ -441,7 +441,7 @@ def linked(store: Store, memories: Sequence[Memory]) -> list[Memory]:
     """Return memories with their links to those that exist, and these with their links back."""
     back = {memory.id: memory for memory in memories}
     present = store.keys(Kind.MEMORY) | back.keys()
-    newer = records_in(store, Memory, [one.superseded_by for one in memories])
+    newer = records_in(store, Memory, [memory.superseded_by for memory in memories])
     linked = [
         replace(current, supersedes=memory.id)
         for current in newer

@@ -99,10 +99,10 @@ SHORT_PROMPT = 400
 
 def proposed(exchanges: Iterable[Exchange]) -> list[Suggestion]:
     """Return the candidates of exchanges in their order, each text once."""
-    spoken = [one for one in exchanges if not one.compaction and not one.sidechain]
+    spoken = [exchange for exchange in exchanges if not exchange.compaction and not exchange.sidechain]
     every = list(_said(spoken))
     every += [candidate for session in _sessions(spoken) for candidate in _repaired(session)]
-    return list({(one.kind, one.text.casefold()): one for one in reversed(every)}.values())[::-1]
+    return list({(proposal.kind, proposal.text.casefold()): proposal for proposal in reversed(every)}.values())[::-1]
 
 
 def _said(exchanges: Iterable[Exchange]) -> Iterator[Suggestion]:
@@ -299,7 +299,7 @@ def _experience(begun: _Failed, turns: Sequence[Exchange], command: str, counts:
     learned = shortened(_ENDED.sub("", reply) or reply, 400)
     said = next(filter(None, map(str.strip, _SENTENCE.split(turns[0].said))), "")
     goal = said[:200] if said and not _BARE_ORDER.fullmatch(said) else f"Make `{command}` pass"
-    causes = (one for one in reversed(replies[:-1]) if not _ANNOUNCES.match(one) and not is_poor(one, goal))
+    causes = (other for other in reversed(replies[:-1]) if not _ANNOUNCES.match(other) and not is_poor(other, goal))
     hypothesis = next(causes, f"It needs a change: {change}")
     fields = {
         "domain": str(vocabulary.Domain.DEBUGGING), "strategy": str(vocabulary.Strategy.READ_THE_ERROR), "goal": goal,
@@ -341,7 +341,7 @@ def suggested(
     try:
         # Seconds for a whole session: this runs behind the back of the session, nobody waits.
         options = model_options(settings, "memory", environ, "proposes memories", 120.0)
-        spoken = [one for one in exchanges if not one.compaction and not one.sidechain]
+        spoken = [exchange for exchange in exchanges if not exchange.compaction and not exchange.sidechain]
         answer = ChatModel(options).ask(INSTRUCTIONS, _conversation(spoken), 4_000)
         return list(candidates_in(answer, spoken)), []
     except (ConfigError, JudgeError, MissingExtraError) as error:
@@ -353,10 +353,10 @@ def _conversation(exchanges: Sequence[Exchange]) -> str:
     lines: list[str] = []
     room = SENT_CHARACTERS
     for number in range(len(exchanges), 0, -1):
-        one = exchanges[number - 1]
-        tools = [f"{action.tool} {action.argument}: {action.result}"[:400] for action in one.actions[-10:]]
-        turn = {"exchange": number, "user": shortened(one.said, 3_000),
-                "agent": shortened("\n".join(one.replies), 2_000), "tools": tools}  # fmt: skip
+        exchange = exchanges[number - 1]
+        tools = [f"{action.tool} {action.argument}: {action.result}"[:400] for action in exchange.actions[-10:]]
+        turn = {"exchange": number, "user": shortened(exchange.said, 3_000),
+                "agent": shortened("\n".join(exchange.replies), 2_000), "tools": tools}  # fmt: skip
         lines.append(json.dumps(turn, ensure_ascii=False))
         room -= len(lines[-1])
         if room < 0:
@@ -407,7 +407,7 @@ class Review:
         """Return the candidates that wait for a decision, newest first."""
         entries = self._entries().values()
         rows = [Waiting(**{name: entry[name] for name in Waiting._fields}) for entry in entries if entry.get("text")]
-        return sorted(rows, key=lambda one: (-one.created, one.id))
+        return sorted(rows, key=lambda row: (-row.created, row.id))
 
     def notice(self) -> str:
         """Return how many candidates wait and how to see them; empty where none do."""
@@ -417,11 +417,11 @@ class Review:
     def propose(self, candidates: Iterable[Suggestion]) -> list[Waiting]:
         """Keep candidates that are new; returns them. Known, refused and already remembered ones are left out."""
         moment, entries, news = self._notebook.now(), self._entries(), dict[str, Json]()
-        known = [*(one.text for one in self.waiting()), *map(_lesson_of, records_in(self._store, Experience))]
+        known = [*(waiting.text for waiting in self.waiting()), *map(_lesson_of, records_in(self._store, Experience))]
         for candidate in candidates:
             text = self._notebook.safe(candidate.text)[: vocabulary.MEMORY_CHARACTERS]
             identity = self._identity(candidate.kind, text)
-            remembered = [one.memory.content for one in self._memories.similar_to(text)]
+            remembered = [memory.memory.content for memory in self._memories.similar_to(text)]
             if identity not in entries and not _is_said(text, [*known, *remembered]):
                 known.append(text)
                 news[identity] = {
@@ -430,8 +430,8 @@ class Review:
                     "fields": self._safe(candidate.fields),
                 }  # fmt: skip
         if news:
-            self._keep(news, sorted(entries, key=lambda one: -entries[one]["created"])[MOST_WAITING:])
-        return [one for one in self.waiting() if one.id in news]
+            self._keep(news, sorted(entries, key=lambda entry: -entries[entry]["created"])[MOST_WAITING:])
+        return [waiting for waiting in self.waiting() if waiting.id in news]
 
     def _keep(self, news: Data, old: Iterable[str]) -> None:
         with self._store.write() as writer:
@@ -450,19 +450,19 @@ class Review:
         if (text is not None or category is not None) and (len(chosen) > 1 or chosen[0].kind == EXPERIENCE):
             raise UsageError("text and category change a single memory: accept that one by itself", "text", "category")
         records: list[Memory | Experience] = []
-        for one in chosen:
-            origin = f"transcript {one.source.partition('/')[0]}"
-            if one.kind == EXPERIENCE:
-                records.append(self._experience(one, origin))
+        for waiting in chosen:
+            origin = f"transcript {waiting.source.partition('/')[0]}"
+            if waiting.kind == EXPERIENCE:
+                records.append(self._experience(waiting, origin))
             else:
-                kind = vocabulary.parse_choice(vocabulary.MemoryCategory, category or one.kind, "category")
+                kind = vocabulary.parse_choice(vocabulary.MemoryCategory, category or waiting.kind, "category")
                 records.append(
                     self._memories.prepared(
-                        text or one.text,
+                        text or waiting.text,
                         category=kind,
                         provenance=vocabulary.Provenance.AGENT,
                         origin=origin,
-                        said=time_of(one.source),
+                        said=time_of(waiting.source),
                     )
                 )
         with self._store.write() as writer:
@@ -481,16 +481,16 @@ class Review:
     def _decided(self, writer: Writer, chosen: Sequence[Waiting]) -> None:
         """Keep the hashes of candidates alone."""
         moment = self._notebook.now()
-        for one in chosen:
-            entry = {"id": one.id, "created": moment, "workspace": self._notebook.workspace}
-            writer.set_meta(PREFIX + one.id, json.dumps(entry))
+        for waiting in chosen:
+            entry = {"id": waiting.id, "created": moment, "workspace": self._notebook.workspace}
+            writer.set_meta(PREFIX + waiting.id, json.dumps(entry))
 
     def _entries(self) -> dict[str, Json]:
         entries = (json.loads(value) for value in self._store.metas(PREFIX).values())
         return {entry["id"]: entry for entry in entries if entry["workspace"] == self._notebook.workspace}
 
     def _chosen(self, identities: Sequence[str]) -> list[Waiting]:
-        rows = {one.id: one for one in self.waiting()}
+        rows = {waiting.id: waiting for waiting in self.waiting()}
         names = list(dict.fromkeys(vocabulary.checked_names("ids", identities)))
         if not names:
             raise UsageError("give the ids of candidates", "ids")
@@ -511,18 +511,21 @@ class Review:
             return [self._safe(inner) for inner in value]
         return self._notebook.safe(value) if isinstance(value, str) else value
 
-    def _experience(self, one: Waiting, origin: str) -> Experience:
-        notebook, moment = self._notebook, time_of(one.source) or self._notebook.now()
+    def _experience(self, waiting: Waiting, origin: str) -> Experience:
+        notebook, moment = self._notebook, time_of(waiting.source) or self._notebook.now()
         times = {"created_at": iso_time(moment), "updated_at": iso_time(moment)}
-        session = one.source.partition("/")[0]
+        session = waiting.source.partition("/")[0]
         identity = {"id": notebook.new_id("ghap", moment), "workspace": notebook.workspace, "session_id": session}
-        return experience_from({**one.fields, **identity, **times, "origin": origin, "author": notebook.author})
+        return experience_from({**waiting.fields, **identity, **times, "origin": origin, "author": notebook.author})
 
 
 def _is_said(text: str, known: Iterable[str]) -> bool:
     """Return whether one of the texts says nearly the same, and nothing else about the matter."""
     mark = shingles(text)
-    return any(similarity(mark, shingles(one)) >= weights.SAME_PROSE and not contradicts(one, text) for one in known)
+    return any(
+        similarity(mark, shingles(text_before)) >= weights.SAME_PROSE and not contradicts(text_before, text)
+        for text_before in known
+    )
 
 
 def _lesson_of(experience: Experience) -> str:

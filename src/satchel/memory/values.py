@@ -72,11 +72,11 @@ class Values(Records[Value]):
 
         Without enough structure `reason` says so. Raises UsageError, EmbeddingError and MissingExtraError.
         """
-        return [self._grouped(one) for one in _axes(axis)]
+        return [self._grouped(other) for other in _axes(axis)]
 
     def groupings(self, axis: str | None = None) -> list[Grouping]:
         """Return the stored groups, without grouping again."""
-        return [grouping for one in _axes(axis) if (grouping := self._remembered(one)) is not None]
+        return [grouping for other in _axes(axis) if (grouping := self._remembered(other)) is not None]
 
     def is_value(self, identity: str) -> bool:
         """Return whether this is the id of a value, rather than of a group."""
@@ -133,7 +133,7 @@ class Values(Records[Value]):
 
     def listed(self, axis: str | None = None) -> list[Value]:
         """Return all visible values, newest first."""
-        axes = {str(one) for one in _axes(axis)}
+        axes = {str(other) for other in _axes(axis)}
         return self._listed((value for value in self._visible() if value.axis in axes), None, None)
 
     def get(self, identity: str) -> Value:

@@ -148,7 +148,7 @@ def _context_query(call: OperationCall) -> Answered:
     only_tests = arguments.get("tests", False)
     since = arguments.get("diff") or (HEAD if staged or only_tests else None)
     is_asked = bool(question.strip()) or since is None
-    options = call.chosen([one.name for one in _REQUEST]) | entity_options(arguments.get("types", ()))
+    options = call.chosen([parameter.name for parameter in _REQUEST]) | entity_options(arguments.get("types", ()))
     is_packed = not (since is None and question.strip()) or options.keys() & {"fill", "view"}
     options.setdefault("purpose", vocabulary.READ if is_packed else vocabulary.FIND)
     request = engine.request(question if is_asked else UNASKED, **options)
@@ -176,7 +176,7 @@ def _search(call: OperationCall) -> Answered:
 
     # Default number of hits of each type, which fits on a screen.
     types, question, limit = arguments.get("types", []), arguments["question"], arguments.get("limit", 10)
-    filters = call.chosen([one.name for one in FILTERS])
+    filters = call.chosen([parameter.name for parameter in FILTERS])
     request = engine.request(question, types=types, limit=limit, **call.chosen(("searches",)))
     check_filters(filters, types)
     notes = call.refreshed(call.workspaces, files_first=not needs_history(request))
@@ -206,7 +206,9 @@ def _search_pattern(call: OperationCall) -> Answered:
 
 
 def _graph_context(call: OperationCall) -> Answered:
-    options = call.chosen([one.name for one in GRAPH_CONTEXT.parameters if one.name not in ("query", "refresh")])
+    options = call.chosen(
+        [parameter.name for parameter in GRAPH_CONTEXT.parameters if parameter.name not in ("query", "refresh")]
+    )
     request = call.engine.graphs.graph_request(call.arguments["query"], **options)
     context = call.engine.graphs.graph_answer(request, call.refreshed(call.workspaces))
     notes = tuple(context.meta["warnings"]) if context.text else (no_walk(context),)
@@ -216,7 +218,8 @@ def _graph_context(call: OperationCall) -> Answered:
 def _graph_export(call: OperationCall) -> Answered:
     from satchel.graph.export import EXPORTS, as_text
 
-    to, export = call.arguments.get("to", ""), call.arguments.get("export", "")
+    export = call.arguments.get("export", "")
+    to = sanitize.text(call.arguments.get("to", ""), call.engine.settings.redact_allow)
     if export and export not in EXPORTS:
         raise UsageError(f"unknown export {clean_field(export)!r}: choose from {', '.join(EXPORTS)}", "export")
     request = call.engine.graphs.graph_request(call.arguments["query"], **call.chosen(("depth", "lens")))
@@ -243,7 +246,9 @@ def _document(call: OperationCall) -> Answered:
 def _why(call: OperationCall) -> Answered:
     target, question = call.arguments["target"], call.arguments["question"]
     notes = call.refreshed()
-    options = call.chosen([one.name for one in WHY.parameters if one.name not in ("target", "question", "refresh")])
+    options = call.chosen(
+        [parameter.name for parameter in WHY.parameters if parameter.name not in ("target", "question", "refresh")]
+    )
     options.setdefault("purpose", vocabulary.FIND)
     standings = [json.STANDING.data(row) for row in call.engine.why(target, question, refresh=False, **options)]
     asked = sanitize.value({"target": target, "question": question}, call.engine.settings.redact_allow)
@@ -313,7 +318,7 @@ GRAPH_EXPORT = Operation(
         text("query", "A topic, or the id of a note, file or definition.", is_required=True),
         text("to", "The other end of a path: a file or definition."),
         text("export", "Write this format instead of plain text.", ("mermaid", "graphml")),
-        *(one for one in GRAPH_CONTEXT.parameters if one.name in ("depth", "lens", "refresh")),
+        *(parameter for parameter in GRAPH_CONTEXT.parameters if parameter.name in ("depth", "lens", "refresh")),
     ),
     _graph_export, json.DRAWING.schema,
 )  # fmt: skip
@@ -379,7 +384,7 @@ _GUIDED_PACKING = (MAX_TOKENS, LIMIT_EACH, FORMAT, SESSION, TOKENIZER, NOW)
 def _premortem(call: OperationCall) -> Answered:
     engine, arguments, spelling = call.engine, call.arguments, call.caller.spelling
     mode = _mode(arguments)
-    options = call.chosen([one.name for one in _PACKING])
+    options = call.chosen([parameter.name for parameter in _PACKING])
     if mode == PREMORTEM:
         request, notes = engine.premortem_request(arguments["domain"], arguments.get("strategy"), **options), []
     else:
@@ -416,10 +421,10 @@ def _mode(arguments: Json) -> str:
 
 def _situation_context(call: OperationCall) -> Answered:
     arguments = call.arguments
-    situation = call.chosen([one.name for one in _SITUATION]) | {"time": arguments.get("time", time.time())}
+    situation = call.chosen([parameter.name for parameter in _SITUATION]) | {"time": arguments.get("time", time.time())}
     context, request = call.engine.guidance.situation_answer(
         situation, context=arguments.get("context"), refresh=False, notes=call.refreshed(),
-        **call.chosen([one.name for one in _GUIDED_PACKING]),
+        **call.chosen([parameter.name for parameter in _GUIDED_PACKING]),
     )  # fmt: skip
     why_empty = no_items(context, NO_GUIDE, call.caller.spelling)
     return Answered(context.text, json.context_envelope(context, request), why_empty, context)
@@ -461,8 +466,9 @@ def lesson_lines(context: Context) -> list[str]:
     shown = [(item.id, item.title, evidence_of(item.signals)) for item in context.items if is_lesson(item.signals)]
     lines = [f"  {identity} came: {_evidence(evidence)}; {clean_field(title)}" for identity, title, evidence in shown]
     return lines + [
-        f"  {one['id']} did not come: {_evidence(one['evidence'])}, {one['reason']}; {clean_field(one['title'])}"
-        for one in context.meta.get("lessons", ())
+        f"  {lesson['id']} did not come: {_evidence(lesson['evidence'])}, {lesson['reason']}; "
+        f"{clean_field(lesson['title'])}"
+        for lesson in context.meta.get("lessons", ())
     ]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def one_of(*records: Field) -> Json:
     """Return the schema of an answer that is one of several records."""
-    return {"type": "object", "anyOf": [one.schema for one in records]}
+    return {"type": "object", "anyOf": [record.schema for record in records]}
 
 
 def safe(text: str) -> str:
@@ -89,7 +89,7 @@ ITEM = record(
 )  # fmt: skip
 SHOWN_BEFORE = record(
     id=TEXT, source=TEXT, title=TEXT, handle=TEXT,
-    location=PLACE.of(lambda one: {"path": one.path, "spans": SPANS.data(one.spans)} if one.path else None),
+    location=PLACE.of(lambda item: {"path": item.path, "spans": SPANS.data(item.spans)} if item.path else None),
 )  # fmt: skip
 OMISSION = record(
     id=TEXT, source=TEXT, title=TEXT, relevance=NUMBER, reason=TEXT, budget=COUNT, handle=TEXT,

@@ -108,14 +108,14 @@ def text(name: str, meaning: str, choices: Sequence[str] = (), **options: Any) -
 
 def object_schema(parameters: Sequence[Parameter]) -> Json:
     """Return the JSON schema of all arguments. Aliases are not listed, so it allows additional properties."""
-    required = [one.name for one in parameters if one.is_required]
-    schema: Json = {"type": "object", "properties": {one.name: one.schema() for one in parameters}}
+    required = [parameter.name for parameter in parameters if parameter.is_required]
+    schema: Json = {"type": "object", "properties": {parameter.name: parameter.schema() for parameter in parameters}}
     return schema | ({"required": required} if required else {})
 
 
 def checked_arguments(operation: str, parameters: Sequence[Parameter], values: Data) -> Json:
     """Return the arguments under the names of the parameters; None is not sent. Raises UsageError for unfit ones."""
-    spellings = {name: one for one in parameters for name in (one.name, *one.aliases)}
+    spellings = {name: known for known in parameters for name in (known.name, *known.aliases)}
     arguments: Json = {}
     for name, value in values.items():
         if name not in spellings:
@@ -126,9 +126,9 @@ def checked_arguments(operation: str, parameters: Sequence[Parameter], values: D
         if parameter.name in arguments:
             raise UsageError(f"{_shown(name)} is given under two names: give {parameter.name} alone")
         arguments[parameter.name] = parameter.checked(value)
-    for one in parameters:
-        if one.is_required and one.name not in arguments:
-            raise UsageError(f"{operation} needs {one.name}: {one.meaning} {', '.join(one.choices)}".rstrip())
+    for known in parameters:
+        if known.is_required and known.name not in arguments:
+            raise UsageError(f"{operation} needs {known.name}: {known.meaning} {', '.join(known.choices)}".rstrip())
     return arguments
 
 
@@ -137,7 +137,7 @@ def _unknown(operation: str, name: str, spellings: Sequence[str], parameters: Se
 
     near = get_close_matches(name.lower(), spellings, n=1)
     suggestion = f" (did you mean {near[0]}?)" if near else ""
-    choice = f"choose from {', '.join(one.name for one in parameters)}" if parameters else "it has none"
+    choice = f"choose from {', '.join(parameter.name for parameter in parameters)}" if parameters else "it has none"
     return f"{operation} has no argument {_shown(name)!r}{suggestion}: {choice}"
 
 
@@ -162,7 +162,7 @@ def _count(value: Any) -> int:
 def _texts(value: Any) -> list[str]:
     if not isinstance(value, list | tuple):
         raise TypeError
-    return [_instance(one, str) for one in value]
+    return [_instance(text, str) for text in value]
 
 
 def _object(value: Any) -> Json:
@@ -313,12 +313,12 @@ class Operation(NamedTuple):
     @property
     def reads_tree(self) -> bool:
         """Whether the operation reads the files of the root, which may take long and can be stopped."""
-        return self.name == "status" or any(one.name == "refresh" for one in self.parameters)
+        return self.name == "status" or any(parameter.name == "refresh" for parameter in self.parameters)
 
     @property
     def options(self) -> tuple[Parameter, ...]:
         """The arguments that are not `leading`."""
-        return tuple(one for one in self.parameters if one.name not in self.leading)
+        return tuple(parameter for parameter in self.parameters if parameter.name not in self.leading)
 
     def json_schema(self) -> Json:
         """Return the JSON schema of the arguments."""
@@ -336,8 +336,9 @@ class Operation(NamedTuple):
 def option_help(operation: Operation) -> str:
     """Return one line for each option: name, type, meaning and choices."""
     return "\n".join(
-        f"{one.name} ({one.shape}): {one.meaning}" + (f" One of {', '.join(one.choices)}." if one.choices else "")
-        for one in operation.options
+        f"{option.name} ({option.shape}): {option.meaning}"
+        + (f" One of {', '.join(option.choices)}." if option.choices else "")
+        for option in operation.options
     )
 
 

@@ -78,13 +78,13 @@ VALIDATION = record(
     threshold=ROUNDED, similarity=ROUNDED,
 )  # fmt: skip
 PROPOSAL = record(
-    cluster=TEXT.of("cluster.id"), size=COUNT.of(lambda one: len(one.cluster.members)), text=SAFE, member=TEXT,
+    cluster=TEXT.of("cluster.id"), size=COUNT.of(lambda group: len(group.cluster.members)), text=SAFE, member=TEXT,
     support=COUNT, validation=maybe(VALIDATION),
 )  # fmt: skip
 PROPOSALS = record(proposals=many(PROPOSAL).of(_itself))
 GROUPING = record(
     axis=TEXT, label=TEXT, entries=COUNT, reason=TEXT,
-    clusters=many(record(id=TEXT, size=COUNT.of(lambda one: len(one.members)), members=Field(TEXTS.schema, list))),
+    clusters=many(record(id=TEXT, size=COUNT.of(lambda group: len(group.members)), members=Field(TEXTS.schema, list))),
 )  # fmt: skip
 MEMBER = record(id=TEXT, text=SAFE, similarity=ROUNDED, tier=TEXT)
 
@@ -128,9 +128,9 @@ def chosen_text(chosen: Chosen) -> str:
 def candidates_text(rows: Sequence[Waiting]) -> str:
     """`cand_...  preference  Always use pnpm`, and below it the quote where it says more."""
     lines = []
-    for one in rows:
-        quote = f'\n    said: "{line(one.quote)}"' if one.quote not in one.text else ""
-        lines.append(f"{one.id}  {one.kind}  {line(one.text)}{quote}")
+    for row in rows:
+        quote = f'\n    said: "{line(row.quote)}"' if row.quote not in row.text else ""
+        lines.append(f"{row.id}  {row.kind}  {line(row.text)}{quote}")
     return "\n".join(lines)
 
 

@@ -142,5 +142,5 @@ _OTHERS = (
     REPLAY,
 )
 
-OPERATIONS: Mapping[str, Operation] = {one.name: one for one in (*TOOLS, *_OTHERS)}
+OPERATIONS: Mapping[str, Operation] = {operation.name: operation for operation in (*TOOLS, *_OTHERS)}
 """Name -> operation."""

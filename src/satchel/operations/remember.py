@@ -109,13 +109,15 @@ def _opposed(call: OperationCall, memory: Memory, older: Sequence[Memory]) -> li
     from satchel.search.contradictions import outranks  # here, because operations are described without the engine
 
     notes = []
-    for one in (other for other in older if other.id != memory.id):
+    for earlier in (other for other in older if other.id != memory.id):
         verb, rank = (
-            ("is against", _STAYS) if outranks(one.category, one.content, memory.category) else ("differs from", "")
+            ("is against", _STAYS)
+            if outranks(earlier.category, earlier.content, memory.category)
+            else ("differs from", "")
         )
-        said = f"{one.category}, {json.minute(one.begins)}: {json.line(one.content)}"
-        link = call.caller.spelling.supersede.format(old=one.id, new=memory.id)
-        notes.append(f"it {verb} {one.id} ({said}){rank}: if it replaces that, {link}")
+        said = f"{earlier.category}, {json.minute(earlier.begins)}: {json.line(earlier.content)}"
+        link = call.caller.spelling.supersede.format(old=earlier.id, new=memory.id)
+        notes.append(f"it {verb} {earlier.id} ({said}){rank}: if it replaces that, {link}")
     return notes
 
 
@@ -185,7 +187,9 @@ def _reviewed(call: OperationCall) -> Answered:
         return Answered(records.candidates_text(gone), records.CANDIDATES.data(gone), (f"rejected {len(gone)}",), gone)
     chosen = review.accept(arguments.get("ids", []), **call.chosen(("text", "category")))
     memories = call.engine.memories
-    opposed = [note for one in chosen.memories for note in _opposed(call, one, memories.contradicted(one.content))]
+    opposed = [
+        note for memory in chosen.memories for note in _opposed(call, memory, memories.contradicted(memory.content))
+    ]
     notes = f"remembered {len(chosen.ids)}", *opposed
     return Answered(records.chosen_text(chosen), records.FORGOTTEN.data(chosen), notes, chosen)
 
@@ -301,8 +305,9 @@ def _experiences(call: OperationCall) -> Answered:
 
 def _orphans(orphans: Sequence[Experience], spelling: Spelling) -> tuple[str, ...]:
     return tuple(
-        f"{one.id} of session {one.session_id!r} is still active: {spelling.resolve.format(session=one.session_id)}"
-        for one in orphans
+        f"{orphan.id} of session {orphan.session_id!r} is still active: "
+        f"{spelling.resolve.format(session=orphan.session_id)}"
+        for orphan in orphans
     )
 
 
@@ -313,7 +318,7 @@ def _values(call: OperationCall) -> Answered:
 
 def _proposals(call: OperationCall) -> Answered:
     proposals = call.engine.values.propose(call.arguments.get("cluster"), call.arguments.get("axis"))
-    notes = tuple(dict.fromkeys(one.note for one in proposals if one.note))
+    notes = tuple(dict.fromkeys(proposal.note for proposal in proposals if proposal.note))
     return Answered("", records.PROPOSALS.data(proposals), notes, subject=proposals)
 
 

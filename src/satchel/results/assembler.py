@@ -354,7 +354,9 @@ def _is_covered(candidate: Candidate, section: Section, packing: Packing) -> boo
 
 def _with_covered(context: Context, section: Section, packing: Packing, dropped: Iterable[Candidate]) -> Context:
     """Return the context with the entities inside shown ones, and the files of which only parts are shown."""
-    covered = {one.chunk.id: one for one in section.candidates if _is_covered(one, section, packing)}
+    covered = {
+        candidate.chunk.id: candidate for candidate in section.candidates if _is_covered(candidate, section, packing)
+    }
     overflow = [omission for omission in context.overflow if omission.id not in covered]
     items = tuple(_with_rows(item, covered.values()) for item in context.items)
     return replace(context, items=items, overflow=(*overflow, *map(_parts_shown, dropped)))
@@ -362,7 +364,9 @@ def _with_covered(context: Context, section: Section, packing: Packing, dropped:
 
 def _with_rows(item: ContextItem, covered: Iterable[Candidate]) -> ContextItem:
     """Return the item with the entities inside shown ones: a method whose class is shown in full."""
-    rows = [entity_row(one) for one in covered if one.leader is None and one.group == item.title]
+    rows = [
+        entity_row(candidate) for candidate in covered if candidate.leader is None and candidate.group == item.title
+    ]
     if not rows or item.location is None:
         return item
     shown = {row["id"] for row in item.metadata["entities"]}

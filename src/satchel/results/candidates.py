@@ -101,7 +101,7 @@ class EntityCandidates:
 
     def most_tokens(self, size: float, room: float, request: AssembleRequest) -> float:
         """Return the tokens for a shortened entity of this size in this room: half, or what the others leave of it."""
-        others = sum(one.size for one in (*self.candidates, *self.whole_files)) - size
+        others = sum(file.size for file in (*self.candidates, *self.whole_files)) - size
         # Largest share of the budget for one shortened entity, so that there is room for a second; more if that is
         # small
         return min(max(request.max_tokens * 0.5, request.max_tokens - others), room)

@@ -98,7 +98,7 @@ def _texts(value: object) -> list[str]:
     """Return the texts of a parameter: itself, or those of its list."""
     if isinstance(value, str):
         return [value]
-    return [one for one in value if isinstance(one, str)] if isinstance(value, Iterable) else []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, Iterable) else []
 
 
 def _relative(path: str, root: Path | None) -> str:
@@ -341,7 +341,7 @@ def _aware(tool: Any, contexts: CallContexts, name: str | None = None) -> Any:
         return _Tool(name, tool, contexts).wrapped()
     if not handlers:
         raise UsageError(f"tool {name!r} has no function: give a function, or an object with one of {HANDLERS}")
-    wrapped = {own: _Tool(name, one, contexts, is_object=True).wrapped() for own, one in handlers.items()}
+    wrapped = {own: _Tool(name, handler, contexts, is_object=True).wrapped() for own, handler in handlers.items()}
     try:
         return _with_functions(tool, wrapped)
     except (AttributeError, TypeError, ValueError) as error:

@@ -449,8 +449,8 @@ def failures(notes: Iterable[Failure], allow: Sequence[str] = ()) -> tuple[Failu
     """
     every = list(notes)
     safe = [
-        Failure(line(one.source, allow=allow), _note(one.message, allow), _note(one.hint, allow))
-        for one in every[:MOST_NOTES]
+        Failure(line(failure.source, allow=allow), _note(failure.message, allow), _note(failure.hint, allow))
+        for failure in every[:MOST_NOTES]
     ]
     more = len(every) - MOST_NOTES
     return (*safe, Failure("notes", f"{more:,} more are not shown")) if more > 0 else tuple(safe)

@@ -328,7 +328,7 @@ _COOKIES = pattern(r"""(?:[\w.-]{1,80}=[^\s;"'`]{1,4096}(?:;[ \t]{0,3})?){1,100}
 def _cookies(text: str, _start: int, match: re.Match[str]) -> Extent | None:
     """Accept the cookies of a header if the value of one looks random."""
     cookies = _COOKIES.match(text, match.end())
-    if cookies is None or not any(looks_random(one.partition("=")[2]) for one in cookies[0].split(";")):
+    if cookies is None or not any(looks_random(part.partition("=")[2]) for part in cookies[0].split(";")):
         return None
     return cookies.span()
 

@@ -262,7 +262,7 @@ def _hold(
     rows: list[list[_Parts]] = [[] for _ in segments]
     for batch in (terms[at : at + size] for at in range(0, len(terms), size)):
         spread = _spread(lexicon, lexicon.runs(batch, segments), files=files)
-        by_level = [_parts(lexicon, *one, len(batch), segments) for one in zip(levels, spread, strict=True)]
+        by_level = [_parts(lexicon, *level, len(batch), segments) for level in zip(levels, spread, strict=True)]
         for row, parts in zip(rows, zip(*by_level, strict=True), strict=True):
             row += zip(*parts, strict=True)
     return rows

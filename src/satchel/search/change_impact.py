@@ -61,7 +61,7 @@ def blended(query: Query, change: Change) -> Query:
             extra[term.term] = max(extra.get(term.term, 0.0), term.weight)
     factor = weights.CHANGE_WORDS if query.terms else 1.0
     terms = [QueryTerm(term, weight * factor, 0.0) for term, weight in extra.items() if term not in query_terms]
-    symbols = [Mention(one.text, one.form, Zone.PROSE, one.qualifier) for one in own.symbols]
+    symbols = [Mention(symbol.text, symbol.form, Zone.PROSE, symbol.qualifier) for symbol in own.symbols]
     return replace(query, terms=(*query.terms, *terms), symbols=(*query.symbols, *symbols))
 
 
@@ -82,7 +82,10 @@ def _targets_of(change: Change, store: Store) -> tuple[Relations, list[CodeDefin
     gone = [_removed(file, name) for file in change.files for name in file.removed]
     relations = Relations(store, gone)
     named = [relations.named(file.path, name) for file in change.files for name in file.names]
-    targets = sorted([*(one for one in named if one is not None), *gone], key=lambda one: is_secondary(one.path))
+    targets = sorted(
+        [*(definition for definition in named if definition is not None), *gone],
+        key=lambda definition: is_secondary(definition.path),
+    )
     return relations, list(dict.fromkeys(targets))
 
 
@@ -156,7 +159,7 @@ def with_past(
                 hit = best.get(hit.chunk.id, hit._replace(relevance=0.0))
                 score = max(hit.score, ceiling + math.log(weights.NEAR_RECORD))
                 signal = Signal(SIGNAL, weights.NEAR_RECORD, 1.0)
-                signals = (*(one for one in hit.signals if one.name != SIGNAL), signal)
+                signals = (*(other for other in hit.signals if other.name != SIGNAL), signal)
                 best[hit.chunk.id] = hit._replace(relevance=max(hit.relevance, past), score=score, signals=signals)
     return result._replace(hits=merged(best.values(), ()))
 
@@ -200,7 +203,7 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
     touched: dict[int, set[str]] = defaultdict(set)
     for row, _, path in store.edges_to(with_former_names(paths, store), [EdgeType.TOUCHES]):
         touched[row].add(path)
-    written = store.first_rows(Kind.COMMIT, [one for file in change.files for one in file.commits])
+    written = store.first_rows(Kind.COMMIT, [commit for file in change.files for commit in file.commits])
     for row in written.values():
         touched[row] |= {*paths}
     stored = stored_rows(store, touched)

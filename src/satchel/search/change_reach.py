@@ -73,12 +73,12 @@ class Reach(NamedTuple):
         """Return both as plain JSON values."""
         users = [
             {
-                "step": one.step, "path": one.site.path, "line": one.site.line, "name": one.site.name,
-                "uses": one.target.qualified, "how": one.site.how, "possible": one.site.certainty < 1.0,
+                "step": user.step, "path": user.site.path, "line": user.site.line, "name": user.site.name,
+                "uses": user.target.qualified, "how": user.site.how, "possible": user.site.certainty < 1.0,
             }
-            for one in self.users
+            for user in self.users
         ]  # fmt: skip
-        tests = [{"test": one.identity, "step": one.step, "possible": one.is_possible} for one in self.tests]
+        tests = [{"test": test.identity, "step": test.step, "possible": test.is_possible} for test in self.tests]
         return {"users": users, "tests": tests}
 
 
@@ -88,14 +88,16 @@ def reach_of(relations: Relations, change: Change, targets: Sequence[CodeDefinit
     for file in change.files:
         if file.status != "deleted" and is_test(file.path):
             walk.add_changed(file)
-    walk.follow([one for one in targets if not is_test(one.path)])
-    helpers = [one for one in targets if is_test(one.path) and not walk.is_named_test(one.path, one.qualified)]
-    for one in helpers:
-        for path, name in walk.with_parameter(one.name, one.path):
+    walk.follow([target for target in targets if not is_test(target.path)])
+    helpers = [
+        target for target in targets if is_test(target.path) and not walk.is_named_test(target.path, target.qualified)
+    ]
+    for helper in helpers:
+        for path, name in walk.with_parameter(helper.name, helper.path):
             walk.add_test(path, (name,), 1, is_possible=False)
     walk.follow(helpers)
     walk.by_file_name(change)
-    tests = sorted(walk.tests.values(), key=lambda one: (one.is_possible, one.step, one.path, one.name))
+    tests = sorted(walk.tests.values(), key=lambda test: (test.is_possible, test.step, test.path, test.name))
     return Reach(tuple(walk.users), tuple(_without_parts(tests)))
 
 
@@ -107,13 +109,13 @@ def is_test(path: str) -> bool:
 def _without_parts(tests: Iterable[ReachedTest]) -> list[ReachedTest]:
     """Return the tests without those inside a class or file that is listed itself."""
     every = list(tests)
-    listed = {(one.path, one.name) for one in every}
+    listed = {(test.path, test.name) for test in every}
 
-    def is_inside(one: ReachedTest) -> bool:
-        parts = one.name.split(".")
-        return any((one.path, ".".join(parts[:count])) in listed for count in range(1, len(parts)))
+    def is_inside(test: ReachedTest) -> bool:
+        parts = test.name.split(".")
+        return any((test.path, ".".join(parts[:count])) in listed for count in range(1, len(parts)))
 
-    return [one for one in every if not is_inside(one)]
+    return [test for test in every if not is_inside(test)]
 
 
 class _Walk:
@@ -128,7 +130,7 @@ class _Walk:
 
     def follow(self, targets: Sequence[CodeDefinition]) -> None:
         """Walk from these definitions."""
-        frontier, certain = list(dict.fromkeys(targets)), {one.key for one in targets}
+        frontier, certain = list(dict.fromkeys(targets)), {definition.key for definition in targets}
         self._seen |= certain
         for step in range(1, MOST_STEPS + 1):
             following: dict[tuple[str, str], CodeDefinition] = {}
@@ -139,16 +141,16 @@ class _Walk:
                 sites = self._sites(target, most)
                 for site in sites if is_near else [*sites, *self._sites_by_name(target)]:
                     is_certain = target.key in certain and site.certainty >= 1.0
-                    for one in self._step_to(site, target, step, is_certain=is_certain):
-                        if one.key not in self._seen:
-                            self._seen.add(one.key)
-                            following[one.key] = one
-                            certain |= {one.key} if is_certain else set()
+                    for definition in self._step_to(site, target, step, is_certain=is_certain):
+                        if definition.key not in self._seen:
+                            self._seen.add(definition.key)
+                            following[definition.key] = definition
+                            certain |= {definition.key} if is_certain else set()
             frontier = list(following.values())
 
     def _sites(self, target: CodeDefinition, most: int) -> list[CallSite]:
         relations = self._relations
-        uses = [one for one in relations.uses(target, most) if one.how == "use"]
+        uses = [use for use in relations.uses(target, most) if use.how == "use"]
         sites = [*relations.callers(target, most).sites, *uses]
         part = relations.code.part(target.row) if target.row >= 0 else None
         if part is None or not target.name.startswith("__"):
@@ -166,7 +168,7 @@ class _Walk:
 
         code = self._relations.code
         name = last_of(target.owner) if target.name == "__init__" else target.name
-        namesakes = [one for one in code.defined(name) if not is_test(one.path)]
+        namesakes = [definition for definition in code.defined(name) if not is_test(definition.path)]
         if len(namesakes) > MOST_NAMESAKES and not is_test(target.path):
             return []
         rows = self._relations.calling_rows(name, target)

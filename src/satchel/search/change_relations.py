@@ -100,7 +100,7 @@ class Impact(NamedTuple):
     @property
     def is_sure(self) -> bool:
         """Whether calls and uses answer a question, so that hits which only share its words are not needed."""
-        found = any(self.uses.values()) or any(one.heads for one in self.heads.values())
+        found = any(self.uses.values()) or any(head.heads for head in self.heads.values())
         return self.is_question and bool(found or any(callers.sites for _, callers in self.callers))
 
     def listing(self, prefix: str = "") -> list[dict[str, Any]]:
@@ -145,12 +145,12 @@ class Impact(NamedTuple):
 
 def _listed_heads(target: CodeDefinition, found: Heads, told: str, prefix: str) -> dict[str, Any]:
     files: dict[str, list[CodeDefinition]] = defaultdict(list)
-    for one in found.heads:
-        files[one.path].append(one)
+    for head in found.heads:
+        files[head.path].append(head)
     rows = [
         {
-            "path": f"{prefix}{path}", "lines": [one.line for one in own], "uses": [],
-            "definitions": [(one.line, one.qualified) for one in own], "test": is_secondary(path),
+            "path": f"{prefix}{path}", "lines": [definition.line for definition in own], "uses": [],
+            "definitions": [(definition.line, definition.qualified) for definition in own], "test": is_secondary(path),
         }
         for path, own in files.items()
     ]  # fmt: skip
@@ -175,7 +175,7 @@ def _listed(sites: Sequence[CallSite], prefix: str) -> list[dict[str, Any]]:
         possible = sorted(every - {*calls})
         uses = sorted({site.line for site in own if site.how != "call"} - every)
         names = list(dict.fromkeys(site.name for site in own if site.name))
-        is_test = all(one.secondary for one in own)
+        is_test = all(call_site.secondary for call_site in own)
         lines = {"lines": calls, "possible": possible, "uses": uses}
         rows.append({"path": f"{prefix}{path}", **lines, "names": names, "test": is_test})
     return rows
@@ -240,10 +240,12 @@ def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:
         named = definitions_named(relations.code, name)
         # Names of Ruby may end with a mark that looks like the end of the sentence.
         marked = (f"{name}{mark}" for mark in "?!" if f"{name}{mark}" in text and not named)
-        named = named or [one for form in marked for one in definitions_named(relations.code, form)]
+        named = named or [definition for form in marked for definition in definitions_named(relations.code, form)]
         # A constructor has its class for an owner, which the name itself would name.
-        members = [one for one in named if one.owner and last_of(one.owner) != one.name]
-        owned = [one for one in members if re.search(rf"\b{re.escape(last_of(one.owner))}\b", text)]
+        members = [
+            definition for definition in named if definition.owner and last_of(definition.owner) != definition.name
+        ]
+        owned = [member for member in members if re.search(rf"\b{re.escape(last_of(member.owner))}\b", text)]
         subject = clear(owned or named, IMPACT_DEFINITIONS)
         if subject:
             rated.append((-len(name.split(".")) if not owned else -2, start, subject))
@@ -317,9 +319,9 @@ class _Dependents:
         """Add a definition and its heirs, and return these."""
         self._add(target.row, CHANGED)
         found = self._relations.told_heirs(target)
-        for one in found.heads:
-            nearness = weights.NEAR_TEST if is_secondary(one.path) else weights.NEAR_CALLER
-            self._add(one.row, nearness, [(one.line, one.line + 2)])
+        for head in found.heads:
+            nearness = weights.NEAR_TEST if is_secondary(head.path) else weights.NEAR_CALLER
+            self._add(head.row, nearness, [(head.line, head.line + 2)])
         return found
 
     def callees_told(self, target: CodeDefinition) -> Heads:

@@ -149,7 +149,10 @@ class Changes:
         changes = self._of(path)
         since = changes[0].time - HOT_DAYS * DAY_SECONDS if changes else 0.0
         recent = [change for change in changes if change.time >= since]
-        rows = [("" if is_routine_commit(one.subject, one.author) else one.subject, one.paths) for one in recent]
+        rows = [
+            ("" if is_routine_commit(change.subject, change.author) else change.subject, change.paths)
+            for change in recent
+        ]
         return overview(self._store, path, since, rows, self._allow)
 
     def _read(self) -> Iterator[CommitChange]:
@@ -269,8 +272,15 @@ class GitViews:
             telemetry.warning("merges_unknown", reason=str(error))
             return []
         return [
-            CommitChange(one.sha, self._safe(one.author), one.time, self._safe(one.subject), (path,), one.file_count)
-            for one in found
+            CommitChange(
+                commit.sha,
+                self._safe(commit.author),
+                commit.time,
+                self._safe(commit.subject),
+                (path,),
+                commit.file_count,
+            )
+            for commit in found
         ]
 
     def _safe(self, text: str) -> str:

@@ -105,8 +105,8 @@ def _says_the_same(older: _Statement, newer: _Statement) -> bool:
     """Return whether statements have the same words, in the same order except for the verb: "files are committed"."""
     lifted = _known()["permissions"]
     told, said = (
-        [mark for word, mark in zip(one.words, one.stems, strict=True) if word.lower() not in lifted]
-        for one in (older, newer)
+        [mark for word, mark in zip(statement.words, statement.stems, strict=True) if word.lower() not in lifted]
+        for statement in (older, newer)
     )
     if not told or sorted(told) != sorted(said):
         return False
@@ -114,7 +114,7 @@ def _says_the_same(older: _Statement, newer: _Statement) -> bool:
 
 
 def _without(marks: Sequence[str], mark: str) -> list[str]:
-    return [one for one in marks if one != mark]
+    return [other for other in marks if other != mark]
 
 
 def _tells_of_change(older: _Statement, newer: _Statement) -> bool:
@@ -136,16 +136,16 @@ def _tells_of_change(older: _Statement, newer: _Statement) -> bool:
     return bool(verb and new) and is_about and _stem(new[0]) not in told and _is_comparable(subject, value, new)
 
 
-def _parts(one: _Statement) -> tuple[list[str], str, list[str]]:
+def _parts(statement: _Statement) -> tuple[list[str], str, list[str]]:
     """Return subject, verb and value of a statement; no verb where none is known."""
     verbs = _known()["verbs"]
-    place = next((n for n, word in enumerate(one.words) if word.lower() in verbs), None)
+    place = next((n for n, word in enumerate(statement.words) if word.lower() in verbs), None)
     if place is None:
-        return one.words, "", []
-    value = one.words[place + 1 :]
+        return statement.words, "", []
+    value = statement.words[place + 1 :]
     while value and (value[0].lower() in _known()["prepositions"] or value[0].lower().endswith(("ed", "en", "pt"))):
         value = value[1:]
-    return one.words[:place], one.words[place].lower(), value
+    return statement.words[:place], statement.words[place].lower(), value
 
 
 def _is_comparable(subject: Sequence[str], old: Sequence[str], new: Sequence[str]) -> bool:
@@ -289,28 +289,28 @@ def newest_first(hits: Sequence[Hit], text_of: Callable[[int], str]) -> tuple[Hi
     for older in hits:
         told = text_of(older.chunk.document)
         newer = [
-            one for one in order if one.chunk.created > older.chunk.created
-            and contradicts(told, text_of(one.chunk.document))
+            hit for hit in order if hit.chunk.created > older.chunk.created
+            and contradicts(told, text_of(hit.chunk.document))
         ]  # fmt: skip
         if not newer:
             continue
-        last = max(newer, key=lambda one: (one.chunk.created, one.chunk.id))
+        last = max(newer, key=lambda hit: (hit.chunk.created, hit.chunk.id))
         if outranks(older.chunk.fields.get("category"), told, last.chunk.fields.get("category")):
             first, second = _at(order, older), _marked(_at(order, last), against=older)
         else:
             first, second = _at(order, last), _marked(_at(order, older), newer=last)
         _put(order, first, second)
-    return tuple(_placed(one, at) for one, at in zip(order, hits, strict=True))
+    return tuple(_placed(hit, at) for hit, at in zip(order, hits, strict=True))
 
 
 def _at(order: Sequence[Hit], hit: Hit) -> Hit:
     """Return the hit of the same record in its present form."""
-    return next(one for one in order if one.chunk.id == hit.chunk.id)
+    return next(other for other in order if other.chunk.id == hit.chunk.id)
 
 
 def _put(order: list[Hit], first: Hit, second: Hit) -> None:
     """Put two hits into their places, the first one before the second."""
-    places = sorted(n for n, one in enumerate(order) if one.chunk.id in (first.chunk.id, second.chunk.id))
+    places = sorted(n for n, hit in enumerate(order) if hit.chunk.id in (first.chunk.id, second.chunk.id))
     if order[places[0]].chunk.id != first.chunk.id:
         order.pop(places[1])
         order.insert(places[0], first)

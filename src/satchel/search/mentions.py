@@ -76,11 +76,11 @@ class _Sources:
                 self._files[name if name in names else name.rpartition(".")[0]].append((document, path))
         functions = sorted({name_of(frame.function)[0] for frame in frames} - {""})
         definitions = store.definitions(functions, most=200)  # a name that more chunks define is not looked up
-        chunks = lexicon.chunk_positions(one.row for one in definitions).tolist()
-        for one, chunk in zip(definitions, chunks, strict=True):
+        chunks = lexicon.chunk_positions(definition.row for definition in definitions).tolist()
+        for row, chunk in zip(definitions, chunks, strict=True):
             if chunk >= 0 and lexicon.live_chunk[chunk]:
-                self._defined[one.name].append(_Defined(chunk, one.owner.rpartition(".")[2], one.line))
-        documents = {self.document(one.chunk) for rows in self._defined.values() for one in rows}
+                self._defined[row.name].append(_Defined(chunk, row.owner.rpartition(".")[2], row.line))
+        documents = {self.document(row.chunk) for rows in self._defined.values() for row in rows}
         ids = {int(lexicon.columns.document_id[document]): document for document in documents}
         self.paths = {ids[identity]: document.key for identity, document in store.documents(ids).items()}
 
@@ -183,8 +183,8 @@ def _place(frame: Frame, sources: _Sources) -> TracedPlace | None:
     vendored = is_vendored(frame.path)
     name, qualifier = name_of(frame.function)
     defined = sources.defined(frame.function)
-    inside = [one for one in defined if sources.document(one.chunk) in files]
-    named = [one for one in inside if qualifier and one.owner == qualifier]
+    inside = [other for other in defined if sources.document(other.chunk) in files]
+    named = [other for other in inside if qualifier and other.owner == qualifier]
     is_own = shared > 1 or (is_whole and not vendored)
     if inside and (is_own or named or not vendored):
         return _nearest(frame, named or inside, sources)
@@ -203,19 +203,19 @@ def _nearest(frame: Frame, defined: Sequence[_Defined], sources: _Sources) -> Tr
     for one in defined:
         if frame.line >= one.line and sources.chunk_at(sources.document(one.chunk), frame.line) == one.chunk:
             return TracedPlace(one.chunk, frame.line)
-    one = min(defined, key=lambda one: (abs(one.line - frame.line), one.chunk))
+    one = min(defined, key=lambda other: (abs(other.line - frame.line), other.chunk))
     return TracedPlace(one.chunk, one.line, drifted=True)
 
 
 def _clear(name: str, qualifier: str, defined: Sequence[_Defined], sources: _Sources) -> _Defined | None:
     """Return the only definition that a name may mean: that of its owner or module, or the one of a compound name."""
     if qualifier:
-        defined = [one for one in defined if one.owner == qualifier] or [
-            one for one in defined if qualifier in _WORDS.findall(sources.paths[sources.document(one.chunk)])
+        defined = [other for other in defined if other.owner == qualifier] or [
+            other for other in defined if qualifier in _WORDS.findall(sources.paths[sources.document(other.chunk)])
         ]
     elif not words.is_compound(name):
         return None
-    return defined[0] if len({one.chunk for one in defined}) == 1 else None
+    return defined[0] if len({other.chunk for other in defined}) == 1 else None
 
 
 def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> list[TracedPlace]:
@@ -224,7 +224,7 @@ def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> list[TracedPlace]:
     spoken += [(test.function, True) for test in trace.tests[: weights.TRACE_LITERALS] if " " in test.function]
     fitted = LITERAL_SPANS, weights.LITERAL_ERROR_SHARE, weights.LITERAL_TEST_SHARE
     name = (_literal, *fitted, weights.LITERAL_RUN_WORDS, weights.LITERAL_RUN_LETTERS)
-    found = lexicon.fetched(name, spoken, lambda new: {one: [*_literal(*one, store, lexicon)] for one in new})
+    found = lexicon.fetched(name, spoken, lambda new: {key: [*_literal(*key, store, lexicon)] for key in new})
     return [place for places in found.values() for place in places]
 
 
@@ -278,9 +278,9 @@ def _segments(path: str) -> list[str]:
     return [piece for piece in path.split("/") if piece not in {"", ".", ".."}]
 
 
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+def _shared(sequence: Sequence[str], other: Sequence[str]) -> int:
     """Return how many segments two paths share at their ends."""
-    return len(posixpath.commonprefix([list(reversed(one)), list(reversed(other))]))
+    return len(posixpath.commonprefix([list(reversed(sequence)), list(reversed(other))]))
 
 
 def _spans_of(lexicon: Lexicon, document: int) -> tuple[int, int]:
@@ -413,7 +413,7 @@ def _path_matches(mention: str, candidates: Sequence[tuple[int, str]]) -> tuple[
             matches = [document for document, path in candidates if spelled(f"/{path}").endswith(suffix)]
             if matches:
                 return matches, False
-    named = [one for one, path in candidates if words.composed(path).rpartition("/")[2] == mention.rpartition("/")[2]]
+    named = [row for row, path in candidates if words.composed(path).rpartition("/")[2] == mention.rpartition("/")[2]]
     return named, True
 
 
@@ -422,7 +422,9 @@ def absent_places(query: Query, spoken: str, store: Store, lexicons: Sequence[Le
     spoken = spoken.replace("\\", "/")
     written = [mention.text for mention in query.paths if mention.zone in SENTENCES and mention.text in spoken]
     frames = [Frame(path, 0) for path in written if PLACE.fullmatch(path)]
-    frames += [one for one in query.trace.mentions if "/" in one.path or language_of(one.path) is not None]
+    frames += [
+        mention for mention in query.trace.mentions if "/" in mention.path or language_of(mention.path) is not None
+    ]
     frames = [frame for frame in frames if frame.path.rpartition("/")[2] in spoken]
     every = [_Sources(frames, store, lexicon) for lexicon in lexicons] if frames else []
     absent: dict[str, None] = {}
@@ -432,10 +434,10 @@ def absent_places(query: Query, spoken: str, store: Store, lexicons: Sequence[Le
             absent[frame.path] = None
         elif frame.line > max(last):
             absent[f"{frame.path}:{frame.line}"] = None
-    folders = [one for one in written if "/" in one and _IN_FOLDER.search(spoken[: spoken.index(one)])]
-    folders = [one for one in folders if "." not in one.rpartition("/")[2]]
+    folders = [path for path in written if "/" in path and _IN_FOLDER.search(spoken[: spoken.index(path)])]
+    folders = [other for other in folders if "." not in other.rpartition("/")[2]]
     inside = (
-        _files_inside(store, {one for path in folders for one in (path, path.partition("/")[0])}) if folders else {}
+        _files_inside(store, {part for path in folders for part in (path, path.partition("/")[0])}) if folders else {}
     )
     for folder in folders:
         if not inside[folder] and (folder.count("/") > 1 or inside[folder.partition("/")[0]]):

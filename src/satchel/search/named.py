@@ -56,13 +56,13 @@ def named_definitions(query: Query, store: Store, lexicon: Lexicon) -> dict[str,
         (EVERYDAY_DEFINITIONS, everyday),
     ):
         by_name |= lexicon.fetched(most, own, partial(definitions_of, store, most))
-    rows = [one for name in names for one in by_name[name]]
-    positions = lexicon.chunk_positions(one.row for one in rows).tolist()
+    rows = [row for name in names for row in by_name[name]]
+    positions = lexicon.chunk_positions(row.row for row in rows).tolist()
     defined: dict[str, list[NamedDefinition]] = {name: [] for name in names}
-    for one, chunk in zip(rows, positions, strict=True):
+    for row, chunk in zip(rows, positions, strict=True):
         if chunk >= 0 and lexicon.live_chunk[chunk]:
             document = int(lexicon.columns.chunk_document[chunk])
-            defined[one.name].append(NamedDefinition(chunk, document, one.line, one.owner))
+            defined[row.name].append(NamedDefinition(chunk, document, row.line, row.owner))
     return defined
 
 
@@ -95,7 +95,7 @@ def asked_definitions(
             meant = _meant(defined[name], {mention.text for mention in query.symbols}, lexicon, path)
         else:
             meant = _first_opened(name, defined[name], store, lexicon) if name in written else []
-        if len({one.chunk for one in meant}) <= weights.CALL_DEFINITIONS:
+        if len({definition.chunk for definition in meant}) <= weights.CALL_DEFINITIONS:
             yield from meant
 
 
@@ -105,9 +105,9 @@ def _meant(
     """Return the definitions of an owner or in a file that the question names, else those outside of tests."""
     in_test = lexicon.columns.document_secondary > 0
     return (
-        [one for one in definitions if one.owner.rpartition(".")[2] in named]
-        or [one for one in definitions if path[one.document] >= weights.FILE_NAME_WEIGHT]
-        or [one for one in definitions if not in_test[one.document]]
+        [definition for definition in definitions if definition.owner.rpartition(".")[2] in named]
+        or [definition for definition in definitions if path[definition.document] >= weights.FILE_NAME_WEIGHT]
+        or [definition for definition in definitions if not in_test[definition.document]]
         or definitions
     )
 
@@ -116,12 +116,14 @@ def _first_opened(
     name: str, definitions: Sequence[NamedDefinition], store: Store, lexicon: Lexicon
 ) -> list[NamedDefinition]:
     """Return the definition of a class that several files open again: the one in the file that is called like it."""
-    opened = [one for one in definitions if one.owner.rpartition(".")[2] != name]  # without its constructors
-    files = {one.document for one in opened}
-    if len(files) < 2 or len({one.owner for one in opened}) > 1:
+    opened = [
+        definition for definition in definitions if definition.owner.rpartition(".")[2] != name
+    ]  # without its constructors
+    files = {definition.document for definition in opened}
+    if len(files) < 2 or len({definition.owner for definition in opened}) > 1:
         return []
     stems = lexicon.fetched("stems of files", files, partial(_stems, store, lexicon))
-    return [one for one in opened if stems.get(one.document) == _joined(name)]
+    return [definition for definition in opened if stems.get(definition.document) == _joined(name)]
 
 
 def _stems(store: Store, lexicon: Lexicon, documents: Sequence[int]) -> dict[int, str]:

@@ -74,7 +74,7 @@ def overview(
     kinds = {name: kind for kind in stamps for name in store.iterate_keys(kind) if not name.endswith("/")}
     sizes = {name: stamps[kind][name].size for name, kind in kinds.items()}
     # A commit counts once for a folder, however many of its files it changed.
-    commits = Counter(place for _, paths in recent for place in {one for name in paths for one in _upward(name)})
+    commits = Counter(place for _, paths in recent for place in {folder for name in paths for folder in _upward(name)})
     inside = {name: size for name, size in sizes.items() if not path or name == path or name.startswith(f"{path}/")}
     sources = sorted(
         (name for name in inside if _is_source(name, kinds[name])),
@@ -83,7 +83,7 @@ def overview(
     entries = _entries(path, inside, commits, allow)
     if len(entries) > MOST_ENTRIES:
         rest = entries[MOST_ENTRIES:]
-        files, size = sum(one.files for one in rest), sum(one.size for one in rest)
+        files, size = sum(entry.files for entry in rest), sum(entry.size for entry in rest)
         smaller = MapEntry(f"{len(rest)} smaller ones", "", is_folder=True, files=files, size=size, commits=0)
         entries = [*entries[:MOST_ENTRIES], smaller]
     questions = _questions(store, sources, recent)
@@ -96,7 +96,7 @@ def overview(
         entries=tuple(entries),
         # Files named as changed most often.
         hot=tuple((sanitize.line(name, allow=allow), commits[name]) for name in sources[:6] if commits[name]),
-        questions=tuple(sanitize.line(one, allow=allow) for one in questions),
+        questions=tuple(sanitize.line(question, allow=allow) for question in questions),
     )
 
 
@@ -144,7 +144,7 @@ def _entries(
             inside=tuple(inside[:12]),  # entries shown inside a folder of the map
         )
         entries.append(entry)
-    return sorted(entries, key=lambda one: (-one.size, one.path))
+    return sorted(entries, key=lambda map_entry: (-map_entry.size, map_entry.path))
 
 
 def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
@@ -154,10 +154,10 @@ def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str,
     """
     ids = store.document_ids(Kind.CODE, sources[: 10 * FILES_READ])
     documents = store.documents([ids[name] for name in sources if name in ids][:FILES_READ])
-    rows = [one.rows[:NAMES_READ] for one in documents.values()]
+    rows = [document.rows[:NAMES_READ] for document in documents.values()]
     lines = {
         part.name: part.end - part.start + 1
-        for part in store.chunks(row for one in rows for row in one).values()
+        for part in store.chunks(row for span in rows for row in span).values()
         if part.role in {"function", "method"} and _is_telling(part.name)
     }
     last = {name: name.rpartition(".")[2] for name in lines}
@@ -176,14 +176,16 @@ def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str,
         key=lambda name: (calls[last[name]], name),
         default="",
     )
-    why = next((one for one, paths in recent if len(one.split()) >= 4 and not {*sources}.isdisjoint(paths)), "")
+    why = next(
+        (subject for subject, paths in recent if len(subject.split()) >= 4 and not {*sources}.isdisjoint(paths)), ""
+    )
     questions = [
         f"How does {works} work?" if works else "",
         f"What would break if I change {breaks}?" if breaks else "",
         f"Why was this changed: {_REFERENCE.sub('', why)}" if why else "",
         *(f"What is in {name}?" for name in sources[:MOST_QUESTIONS]),
     ]
-    return [one for one in questions if one][:MOST_QUESTIONS]
+    return [question for question in questions if question][:MOST_QUESTIONS]
 
 
 def _is_telling(name: str) -> bool:

@@ -375,7 +375,7 @@ def everyday_names(query: Query) -> list[str]:
 
 def with_everyday_names(query: Query, defined: Container[str]) -> Query:
     """Return the question with terms for those of its `everyday_names` that are `defined`."""
-    zones = {name: [one.zone for one in query.symbols if one.text == name] for name in everyday_names(query)}
+    zones = {name: [symbol.zone for symbol in query.symbols if symbol.text == name] for name in everyday_names(query)}
     known = {term.term for term in query.terms}
     added = {
         term: Zone.TITLE if Zone.TITLE in own else Zone.PROSE
@@ -402,8 +402,8 @@ def without_words(query: Query, names: Container[str]) -> Query:
 
     A class that is called so is still one of the names.
     """
-    own = {one.text.lower() for one in query.symbols if one.text.lower() in names}
-    own -= {one.text.lower() for one in query.symbols if one.form not in _PROSE_FORMS}
+    own = {symbol.text.lower() for symbol in query.symbols if symbol.text.lower() in names}
+    own -= {symbol.text.lower() for symbol in query.symbols if symbol.form not in _PROSE_FORMS}
     own -= {match[0].lower() for _, line in query.zones for match in _OF_CODE.finditer(line)}
     others = {word for _, line in query.zones for word in words.words(line) if word.lower() not in own}
     kept = {term for word in others for term in words.terms_of(word)}
@@ -411,7 +411,9 @@ def without_words(query: Query, names: Container[str]) -> Query:
     return replace(
         query,
         terms=tuple(term for term in query.terms if term.term not in stems),
-        symbols=tuple(one for one in query.symbols if one.form == "capitalised" or one.text.lower() not in own),
+        symbols=tuple(
+            symbol for symbol in query.symbols if symbol.form == "capitalised" or symbol.text.lower() not in own
+        ),
     )
 
 

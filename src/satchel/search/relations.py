@@ -53,17 +53,36 @@ def definitions_named(code: Code, text: str) -> list[CodeDefinition]:
     if colons and _FILE.search(before):
         path, symbol = before.removeprefix("code:"), after
     plain = re.sub(r"::|#(?=\w)|->", ".", symbol)
-    every = [one for one in code.defined(last_of(plain)) if f"/{one.path}".endswith(f"/{path}" if path else "")]
-    named = [one for one in every if f".{one.qualified}".endswith(f".{plain}")]
-    named = named or [one for one in every if f".{_home(one)}.{one.qualified}".endswith(f".{plain}")]
-    return sorted(named, key=lambda one: (one.qualified != plain, is_secondary(one.path), one.path, one.line))
+    every = [
+        definition
+        for definition in code.defined(last_of(plain))
+        if f"/{definition.path}".endswith(f"/{path}" if path else "")
+    ]
+    named = [definition for definition in every if f".{definition.qualified}".endswith(f".{plain}")]
+    named = named or [
+        definition for definition in every if f".{_home(definition)}.{definition.qualified}".endswith(f".{plain}")
+    ]
+    return sorted(
+        named,
+        key=lambda definition: (
+            definition.qualified != plain,
+            is_secondary(definition.path),
+            definition.path,
+            definition.line,
+        ),
+    )
 
 
-def _home(one: CodeDefinition) -> str:
+def _home(definition: CodeDefinition) -> str:
     """Return the package or module that may be written before a definition: `api` of `api.Client`."""
-    folders, _, name = one.path.rpartition("/")
+    folders, _, name = definition.path.rpartition("/")
     stem = name.partition(".")[0]
-    is_package = one.language in {"go", "java", "csharp", "cpp", "c"} or stem in {"__init__", "mod", "lib", "index"}
+    is_package = definition.language in {"go", "java", "csharp", "cpp", "c"} or stem in {
+        "__init__",
+        "mod",
+        "lib",
+        "index",
+    }
     return (folders if is_package else f"{folders}/{stem}").replace("/", ".")
 
 
@@ -72,11 +91,11 @@ def clear(named: Sequence[CodeDefinition], most: int) -> list[CodeDefinition]:
 
     Those of production code hide others, implementations their declarations, functions the methods of that name.
     """
-    shown = [one for one in named if not is_secondary(one.path)] or list(named)
-    shown = [one for one in shown if not one.path.endswith(".d.ts")] or shown
-    shown = [one for one in shown if not one.owner] or shown
-    each = {one.key: one for one in reversed(shown)}
-    return [one for one in shown if each[one.key] is one] if len(each) <= most else []
+    shown = [definition for definition in named if not is_secondary(definition.path)] or list(named)
+    shown = [definition for definition in shown if not definition.path.endswith(".d.ts")] or shown
+    shown = [definition for definition in shown if not definition.owner] or shown
+    each = {definition.key: definition for definition in reversed(shown)}
+    return [definition for definition in shown if each[definition.key] is definition] if len(each) <= most else []
 
 
 def files_named(store: Store, path: str) -> list[Document]:
@@ -86,7 +105,7 @@ def files_named(store: Store, path: str) -> list[Document]:
     if exact:
         return exact
     ids = [number for number, key in store.paths_named([path.rpartition("/")[2]], []) if key.endswith(f"/{path}")]
-    return [one for one in store.documents(ids).values() if one.kind in LINE_KINDS]
+    return [other for other in store.documents(ids).values() if other.kind in LINE_KINDS]
 
 
 MOST_FILES, MOST_HEIRS = 250, 100
@@ -165,8 +184,8 @@ class Relations:
 
     def __init__(self, store: Store, gone: Iterable[CodeDefinition] = ()) -> None:
         self.code = Code(store)
-        for one in gone:
-            self.code.assume(one)
+        for definition in gone:
+            self.code.assume(definition)
         self.names = Names(self.code)
         self._callers: dict[tuple[tuple[str, str], int], Callers] = {}
         self._imports: dict[tuple[str, str], set[str]] = {}
@@ -174,21 +193,33 @@ class Relations:
     def definition(self, row: int) -> CodeDefinition | None:
         """Return what a chunk defines by its own name; None for a stretch between definitions."""
         name = self.code.part(row).name
-        return next((one for one in self.code.defined(last_of(name)) if one.row == row and one.qualified == name), None)
+        return next(
+            (
+                definition
+                for definition in self.code.defined(last_of(name))
+                if definition.row == row and definition.qualified == name
+            ),
+            None,
+        )
 
     def named(self, path: str, qualified: str) -> CodeDefinition | None:
         """Return the definition with this qualified name in a file."""
-        return next((one for one in self.code.defined(last_of(qualified)) if one.key == (path, qualified)), None)
+        return next(
+            (definition for definition in self.code.defined(last_of(qualified)) if definition.key == (path, qualified)),
+            None,
+        )
 
-    def owner(self, one: CodeDefinition) -> CodeDefinition | None:
+    def owner(self, definition: CodeDefinition) -> CodeDefinition | None:
         """Return the class of a method; None for a function."""
-        if not one.owner:
+        if not definition.owner:
             return None
-        owner = self.named(one.path, one.owner)
+        owner = self.named(definition.path, definition.owner)
         if owner is not None:
             return owner
-        types = [other for other in self.code.defined(last_of(one.owner)) if other.language == one.language]
-        near = [other for other in types if folder_of(other.path) == folder_of(one.path)]
+        types = [
+            other for other in self.code.defined(last_of(definition.owner)) if other.language == definition.language
+        ]
+        near = [other for other in types if folder_of(other.path) == folder_of(definition.path)]
         return next(iter(near or (types if len(types) == 1 else ())), None)
 
     # Calls of a definition
@@ -205,7 +236,7 @@ class Relations:
         keys, names = {target.key}, {target.name}
         if owner is not None and target.name in BUILDERS:
             keys, names = {target.key, owner.key}, {owner.name}
-        overridden = {one.key: one.qualified for one in self.overridden(target)}
+        overridden = {definition.key: definition.qualified for definition in self.overridden(target)}
         calling = self._calling(names, target)
         paths = self._nearest(calling, target)
         self.code.load_files(paths[:most_files])
@@ -274,8 +305,8 @@ class Relations:
 
     def _bound_to(self, target: CodeDefinition, file: SourceFile, names: set[str]) -> set[str]:
         """Return the names beside these that imports of a file bind to a definition."""
-        every = ((one, bound) for one in file.imports for bound in one.names if bound not in names)
-        return {bound for one, bound in every if self._means(self.names.imported(file, one, bound), target)}
+        every = ((imported, bound) for imported in file.imports for bound in imported.names if bound not in names)
+        return {bound for imported, bound in every if self._means(self.names.imported(file, imported, bound), target)}
 
     # Other uses of a definition
 
@@ -314,7 +345,9 @@ class Relations:
         owner = self.owner(target) if target.name in BUILDERS else None
         name = owner.name if owner is not None else target.name
         is_named = has_uses and self.code.part(target.row).role == Role.CLASS
-        told = {(site.path, site.line) for site in sites} | {(one.path, one.line) for one in self.code.defined(name)}
+        told = {(site.path, site.line) for site in sites} | {
+            (definition.path, definition.line) for definition in self.code.defined(name)
+        }
         lines: dict[str, list[int]] = defaultdict(list)
         rows, unread = self._naming(target, [name], most_files)
         for row in rows:
@@ -341,7 +374,7 @@ class Relations:
         is_plain = not _is_telling(name) and not name.isupper() and "_" not in name
         form = re.compile(rf"(?<![\w$-]){re.escape(name)}" + (r"\s?[(]" if is_plain else r"(?![\w-])"))
         told, family = {(site.path, site.line) for site in sites}, FAMILIES.get(target.language)
-        homes = {FAMILIES.get(one.language) for one in self.code.defined(name)} | {family}
+        homes = {FAMILIES.get(definition.language) for definition in self.code.defined(name)} | {family}
         homes -= _MACHINE - {family} if family in _MACHINE else set()
         found: dict[str, list[int]] = {}
         rows = [*self.code.mentioning(name), *self.code.mentioning(name, Kind.DOC)]
@@ -374,7 +407,7 @@ class Relations:
             return "comment" in node.type or not _is_written_out(file, offset, target)
         if binding_of(node) is not None or _is_declared(node):
             return True
-        meant = [one for one in self.names.meaning(file, node) if isinstance(one, CodeDefinition)]
+        meant = [definition for definition in self.names.meaning(file, node) if isinstance(definition, CodeDefinition)]
         return bool(meant) and not self._means(meant, target)
 
     def _named_in(self, row: int, target: CodeDefinition, names: Collection[str]) -> Iterator[CallSite]:
@@ -391,7 +424,7 @@ class Relations:
             is_other = binding_of(node) is not None or _is_declared(node)
             if is_inside and not is_other and self._means(self.names.meaning(file, node), target):
                 line = node.start_point[0] + 1
-                how = IMPORT if any(one.start <= line <= one.end for one in file.imports) else USE
+                how = IMPORT if any(imported.start <= line <= imported.end for imported in file.imports) else USE
                 yield self._site(row, node, RESOLVED, how=how)
 
     def _site(self, row: int, node: Node, certainty: float, through: str = "", how: str = CALL) -> CallSite:
@@ -401,7 +434,7 @@ class Relations:
 
     @staticmethod
     def _means(entities: Iterable[Entity], target: CodeDefinition) -> bool:
-        return any(isinstance(one, CodeDefinition) and one.key == target.key for one in entities)
+        return any(isinstance(entity, CodeDefinition) and entity.key == target.key for entity in entities)
 
     def _sites(
         self,
@@ -418,7 +451,7 @@ class Relations:
             if file.text(node) not in names:
                 continue
             entities = self.names.meaning(file, node)
-            definitions = {one.key for one in entities if isinstance(one, CodeDefinition)}
+            definitions = {entity.key for entity in entities if isinstance(entity, CodeDefinition)}
             inherited = definitions & overridden.keys()
             if definitions & keys:
                 yield self._site(row, node, RESOLVED)
@@ -434,12 +467,15 @@ class Relations:
         entities = self.names.meaning(file, node)
         if owner_of(node) is not None and not _is_own(file, node):
             return False
-        around = next((one for one in self.names.enclosing(file, node) if isinstance(one, CodeDefinition)), None)
+        around = next(
+            (definition for definition in self.names.enclosing(file, node) if isinstance(definition, CodeDefinition)),
+            None,
+        )
         if around is None:
             return False
         bases = {base.key for base in self._all_bases(around)}
         # A module that is mixed in has no bases here: what it calls may be a method of any class.
-        homes = {home.key for one in entities if isinstance(one, CodeDefinition) and (home := self.owner(one))}
+        homes = {home.key for entity in entities if isinstance(entity, CodeDefinition) and (home := self.owner(entity))}
         related = {around.key, *bases} & {owner.key} or {base.key for base in self._all_bases(owner)} & {around.key}
         return bool(homes & bases) and not related
 
@@ -454,10 +490,10 @@ class Relations:
         if entities and (owner is None or _is_own(file, node) or set(entities) != {OUTSIDE}):
             return set()
         guesses = self.names.guess(file, node)
-        return {one.key for one in guesses if not entities or not self._has_outside_base(self.owner(one))}
+        return {guess.key for guess in guesses if not entities or not self._has_outside_base(self.owner(guess))}
 
-    def _has_outside_base(self, one: CodeDefinition | None) -> bool:
-        classes = [one, *self._all_bases(one)] if one is not None else []
+    def _has_outside_base(self, definition: CodeDefinition | None) -> bool:
+        classes = [definition, *self._all_bases(definition)] if definition is not None else []
         return any(OUTSIDE in self.names.bases(each) for each in classes)
 
     # What a chunk calls
@@ -471,28 +507,28 @@ class Relations:
         for node in file.calls(part.start, part.end):
             entities = self.names.meaning(file, node)
             certainty = RESOLVED if entities else CALL_GUESSED
-            for one in entities or self.names.guess(file, node):
-                if isinstance(one, CodeDefinition) and (one.row, one.qualified) != (row, part.name):
-                    calls.setdefault(one.key, Call(one, node.start_point[0] + 1, certainty))
+            for entity in entities or self.names.guess(file, node):
+                if isinstance(entity, CodeDefinition) and (entity.row, entity.qualified) != (row, part.name):
+                    calls.setdefault(entity.key, Call(entity, node.start_point[0] + 1, certainty))
         return list(calls.values())
 
     # Classes
 
-    def bases(self, one: CodeDefinition) -> list[CodeDefinition]:
+    def bases(self, definition: CodeDefinition) -> list[CodeDefinition]:
         """Return the classes that a class names as its bases, and the traits that are implemented for a type."""
-        named = (base for base in self.names.bases(one) if isinstance(base, CodeDefinition))
+        named = (base for base in self.names.bases(definition) if isinstance(base, CodeDefinition))
         return list(dict.fromkeys(named))
 
-    def heirs(self, one: CodeDefinition) -> list[CodeDefinition]:
+    def heirs(self, definition: CodeDefinition) -> list[CodeDefinition]:
         """Return the classes that inherit from a class, directly or not; of a method the methods that override it."""
-        owner = self.owner(one)
-        part = self.code.part(one.row) if one.row >= 0 else None
-        declared = self.code.declaration(one)
-        is_class = part is not None and part.role == Role.CLASS and part.name == one.qualified
+        owner = self.owner(definition)
+        part = self.code.part(definition.row) if definition.row >= 0 else None
+        declared = self.code.declaration(definition)
+        is_class = part is not None and part.role == Role.CLASS and part.name == definition.qualified
         is_class = is_class or (declared is not None and declared.type in CLASSES)
-        if owner is None or owner.key == one.key or is_class:  # `class Base` in `module Shop` has an owner
-            return self._heirs(one)
-        overriding = (self._method(heir, one.name) for heir in self._heirs(owner))
+        if owner is None or owner.key == definition.key or is_class:  # `class Base` in `module Shop` has an owner
+            return self._heirs(definition)
+        overriding = (self._method(heir, definition.name) for heir in self._heirs(owner))
         return list(dict.fromkeys(method for method in overriding if method is not None))
 
     def told_heirs(self, target: CodeDefinition) -> Heads:
@@ -510,11 +546,11 @@ class Relations:
     def _head(self, heir: CodeDefinition, rows: Collection[int]) -> CodeDefinition:
         """Return where an heir names its base: in Rust and Swift one of these blocks, elsewhere the heir itself."""
         blocks = self.code.defined(heir.name) if heir.language in _BLOCKS else ()
-        return next((one for one in blocks if one.row in rows), heir)
+        return next((block for block in blocks if block.row in rows), heir)
 
     def _method(self, owner: CodeDefinition, name: str) -> CodeDefinition | None:
-        own = (one for one in self.names.member(owner, name) if isinstance(one, CodeDefinition))
-        return next((one for one in own if last_of(one.owner) == owner.name), None)
+        own = (definition for definition in self.names.member(owner, name) if isinstance(definition, CodeDefinition))
+        return next((definition for definition in own if last_of(definition.owner) == owner.name), None)
 
     def _heirs(self, owner: CodeDefinition) -> list[CodeDefinition]:
         heirs: dict[tuple[str, str], CodeDefinition] = {}
@@ -530,7 +566,7 @@ class Relations:
                 if is_new and self._means(self.bases(heir), current):
                     heirs[heir.key] = heir
                     pending.append(heir)
-        heirs |= {one.key: one for one in implementers(self.names, owner)}
+        heirs |= {implementer.key: implementer for implementer in implementers(self.names, owner)}
         return sorted(
             heirs.values(), key=lambda heir: (self.code.document_of(heir.row).secondary, heir.path, heir.line)
         )
@@ -544,7 +580,7 @@ class Relations:
             first, last = file.range(part.start, part.end)
             nodes = (node for name in names for node in file.occurrences(name) if first <= node.start_byte < last)
             around = (one for node in nodes if binding_of(node) is None for one in self.names.enclosing(file, node))
-            found |= dict.fromkeys(one for one in around if isinstance(one, CodeDefinition))
+            found |= dict.fromkeys(definition for definition in around if isinstance(definition, CodeDefinition))
         return [*found]
 
     def _class_of(self, row: int) -> CodeDefinition | None:
@@ -553,10 +589,14 @@ class Relations:
         if own is not None and own.language not in _BLOCKS:
             return own
         name, language = self.code.part(row).name, self.code.document_of(row).language
-        types = [one for one in self.code.defined(last_of(name)) if one.language == language] if name else []
-        types = [one for one in types if not self.code.is_extension(one)] or types
+        types = (
+            [definition for definition in self.code.defined(last_of(name)) if definition.language == language]
+            if name
+            else []
+        )
+        types = [type_name for type_name in types if not self.code.is_extension(type_name)] or types
         path = self.code.document_of(row).key
-        return next((one for one in types if one.path == path), types[0] if types else None)
+        return next((type_name for type_name in types if type_name.path == path), types[0] if types else None)
 
     def overridden(self, target: CodeDefinition) -> list[CodeDefinition]:
         """Return what a method overrides in the bases of its class."""
@@ -580,7 +620,7 @@ class Relations:
 
 def _is_declared(node: Node) -> bool:
     """Return whether a name is that of a function which is only declared, as in a header of C."""
-    outer = next((one for one in above(node) if one.type not in {"qualified_identifier", "template_type"}), None)
+    outer = next((other for other in above(node) if other.type not in {"qualified_identifier", "template_type"}), None)
     return outer is not None and outer.type == "function_declarator"
 
 

@@ -77,7 +77,9 @@ def with_siblings(result: SearchResult, nouns: Sequence[str], store: Store) -> S
 def _best_family(noun: str, store: Store, lexicon: Lexicon) -> _Family | None:
     families = [_family(lexicon, *row) for row in (*_heirs(noun, store, lexicon), *_files(noun, store, lexicon))]
     return max(
-        families, key=lambda one: (len(one.register) > 0, one.base >= 0, one.score, len(one.members)), default=None
+        families,
+        key=lambda family: (len(family.register) > 0, family.base >= 0, family.score, len(family.members)),
+        default=None,
     )
 
 
@@ -86,11 +88,11 @@ def _shown(family: _Family, store: Store, lexicon: Lexicon) -> dict[int, tuple[f
     columns, parts = lexicon.columns, store.chunks([family.base])
     most = BASE_LINES
     found = {row: (weights.NEAR_HEIR, part.start, min(part.start + most, part.end)) for row, part in parts.items()}
-    spans = [(CHANGED, one, family.register[-1]) for one in family.register[:1]]
+    spans = [(CHANGED, line, family.register[-1]) for line in family.register[:1]]
     names = [name for name, own in family.spans.items() if np.isin(family.register or own, own).any()]
     for _, _, _, size, row, start, tests in sorted(_examples(family, names, store))[:1]:
         found[row] = weights.NEAR_HEIR, start, start + min(size, EXAMPLE_LINES)
-        spans += [(weights.NEAR_TEST, one, one) for one in tests[-1:]]  # the first one may be an import
+        spans += [(weights.NEAR_TEST, test, test) for test in tests[-1:]]  # the first one may be an import
     for weight, first, last in spans:
         start, end = int(columns.span_start[first]), int(columns.span_end[last])
         row = int(columns.chunk_row[columns.span_chunk[first]])

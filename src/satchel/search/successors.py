@@ -41,7 +41,7 @@ def successors(store: Store, lexicon: Lexicon, kind: Kind, evidence: FloatArray)
 def _heirs(store: Store, lexicon: Lexicon, kind: Kind, documents: Mapping[int, Document]) -> dict[int, int]:
     """Return the position of the visible document at the end of the chain of each hidden one, by its id."""
     heirs: dict[int, int] = {}
-    waiting = {identity: str(one.fields.get("superseded_by") or "") for identity, one in documents.items()}
+    waiting = {identity: str(document.fields.get("superseded_by") or "") for identity, document in documents.items()}
     for _ in range(MAX_STEPS):
         ids = store.document_ids(kind, {*filter(None, waiting.values())})
         newer = store.documents(ids.values())

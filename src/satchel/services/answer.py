@@ -197,7 +197,7 @@ class AnswerService:
 
             return root.read(lambda store: list(groups_of(wanted, found, store, root.lines, prefix, in_texts)))
 
-        every = [one for name, root in roots.items() for one in groups(root, f"{name}/" if name else "")]
+        every = [group for name, root in roots.items() for group in groups(root, f"{name}/" if name else "")]
         most_lines = 20 if where else MOST_LINES  # a task is worth its line
         return packed(every, terms, counter(request.tokenizer), request.max_tokens, most_lines)
 

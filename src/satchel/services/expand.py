@@ -56,7 +56,7 @@ def check_handles(handles: Sequence[str]) -> list[str]:
     if not handles:
         raise UsageError("no handle was given: `satchel context --json` and `--handles` show them")
     stripped = (handle.strip() for handle in checked_names("handles", handles))
-    unique = list(dict.fromkeys(one if is_place(one) else one.lower() for one in stripped))
+    unique = list(dict.fromkeys(identifier if is_place(identifier) else identifier.lower() for identifier in stripped))
     for handle in unique:
         if is_place(handle):
             continue

@@ -87,12 +87,12 @@ def code_named(store: Store, query: str) -> dict[int, list[CodeDefinition]]:
     """
     named = definitions_named(Code(store), query)
     rows: dict[int, list[CodeDefinition]] = {}
-    for one in clear(named, len(named)):
-        rows.setdefault(one.row, []).append(one)
+    for definition in clear(named, len(named)):
+        rows.setdefault(definition.row, []).append(definition)
     if rows or "." not in query:
         return rows
-    files = sorted(files_named(store, query), key=lambda one: (one.secondary, one.key))
-    return {one.first_chunk: [] for one in files}
+    files = sorted(files_named(store, query), key=lambda document: (document.secondary, document.key))
+    return {file.first_chunk: [] for file in files}
 
 
 def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[StartNode]:
@@ -189,7 +189,7 @@ def _without_workspace(query: str, prefix: str) -> str:
 def assemble_graph(request: GraphRequest, bench: Workbench, clock: Callable[[], float] = time.monotonic) -> Context:
     """Return the context around a topic or node in all workspaces of the bench."""
     started = time.monotonic()
-    found = [[explore(query, request, one, clock) for query in request.queries] for one in bench.every]
+    found = [[explore(query, request, workbench, clock) for query in request.queries] for workbench in bench.every]
     walked = time.monotonic()
     explored = list(chain.from_iterable(found))
     rated = _ranked(request, bench, found)
@@ -205,9 +205,9 @@ def assemble_graph(request: GraphRequest, bench: Workbench, clock: Callable[[], 
         request,
         bench.key,
         token_counter,
-        rest=[nodes.overflow(one) for one, nodes in rest],
+        rest=[nodes.overflow(other) for other, nodes in rest],
         reached=len(rated) - len(best) + len(rest),
-        embeddings=all(one.vectors.is_ready for one in explored),
+        embeddings=all(other.vectors.is_ready for other in explored),
         warnings=warnings,
         shown_before=references(shown_before, token_counter, request.max_tokens, is_all=not rest),
     )
@@ -256,7 +256,7 @@ def _meta(
 
 def _section(best: Sequence[Placed], every: Sequence[Nodes], request: GraphRequest) -> Section:
     for nodes in every:
-        nodes.load([one for one, own in best if own is nodes])
+        nodes.load([rated for rated, own in best if own is nodes])
     candidates = tuple(nodes.candidate(node) for node, nodes in best)
     section = Section(Kind.NOTE, 1.0, candidates, {}, max(len(best), 1))
     if sum(candidate.size + NODE_FRAME.item for candidate in section.candidates) < request.max_tokens:
@@ -319,7 +319,9 @@ def explore(
         for row, value in zip(rows, relevance.together(rows, done.pairs).tolist(), strict=True)
     ]
     reached = done.reached
-    rated.sort(key=lambda one: (-one.rating.total, reached[one.row].distance, reached[one.row].place.key, one.row))
+    rated.sort(
+        key=lambda other: (-other.rating.total, reached[other.row].distance, reached[other.row].place.key, other.row)
+    )
     return Explored(
         tuple(rated),
         done,
@@ -441,6 +443,7 @@ class GraphService:
 
         Without a path, or a node of such a name, the drawing has no edges and says why.
         """
+        to = sanitize.text(to, self._root.settings.redact_allow)
         for attempt in attempts(self._root, ()):
             with attempt as states:
                 drawn = _drawing(request, to, bench_of(states, notes))

@@ -302,7 +302,7 @@ def _situation_guide(situation: Situation, allow: Sequence[str]) -> Guide:
 def _shorter(texts: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
     """Return the redacted texts, without those that are not shorter than the one before."""
     kept: list[str] = []
-    for text in (sanitize.text(one, allow) for one in texts):
+    for text in (sanitize.text(other, allow) for other in texts):
         if not kept or len(text) < len(kept[-1]):
             kept.append(text)
     return tuple(kept)
@@ -313,9 +313,9 @@ def _meta(gathered: Guidance, situation: Situation) -> dict[str, Any]:
     return {
         "situation": {name: value for name, value in codec.plain(situation).items() if value},
         "contexts": [
-            {"path": one.context.path, "name": one.context.name, "distance": one.distance,
-             "wanted_by": one.wanted_by, "priority": round(one.priority, 4)}
-            for one in gathered.contexts
+            {"path": context.context.path, "name": context.context.name, "distance": context.distance,
+             "wanted_by": context.wanted_by, "priority": round(context.priority, 4)}
+            for context in gathered.contexts
         ],
         "rules": [
             {"rule": row.rule.label, "from": row.rule.origin, "place": row.rule.place,

@@ -106,7 +106,7 @@ class MemoryService:
         review = self.review
         news = review.propose([*proposed(exchanges), *by_model])
         if news and settings.memory_capture == "accept":
-            review.accept([one.id for one in news])
+            review.accept([waiting.id for waiting in news])
         return len(news), failures
 
     def find(self, identities: Sequence[str], *, trash: bool = False) -> Chosen:
@@ -187,8 +187,8 @@ class MemoryService:
             waiting = [experience for experience in back.experiences if experience.outcome is None]
             add_active(store, writer, waiting)
             put_memories(store, writer, linked(store, back.memories))
-            others = [one for one in chosen.values() if not isinstance(one, Memory) and one not in waiting]
-            writer.put([document_of(one) for one in (*supported(store, back.experiences), *others)])
+            others = [record for record in chosen.values() if not isinstance(record, Memory) and record not in waiting]
+            writer.put([document_of(other) for other in (*supported(store, back.experiences), *others)])
             take_out(writer, chosen)
             writer.merge(never)
         return back

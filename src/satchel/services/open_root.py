@@ -129,7 +129,7 @@ class OpenRoot:
             return {}
         folders = config.Folders.from_environment(self.environ)
         registry = Registry(folders)
-        known = {one.name: one for one in registry.all()}
+        known = {workspace.name: workspace for workspace in registry.all()}
         roots: dict[str, OpenRoot] = {}
         for name in dict.fromkeys(names):
             is_own = name in (self.alias, self.places.root.name)

@@ -71,17 +71,23 @@ def reference_handles(context: Context) -> list[HandleTarget]:
     """Return the handles of the references: lines of a file, or a record."""
     return [
         HandleTarget(
-            one.handle, Kind(one.source), one.id, one.path, "", one.content_hash, ((one.spans[0][0], one.spans[-1][1]),)
+            before.handle,
+            Kind(before.source),
+            before.id,
+            before.path,
+            "",
+            before.content_hash,
+            ((before.spans[0][0], before.spans[-1][1]),),
         )
-        if one.spans
-        else HandleTarget(one.handle, Kind(one.source), one.id)
-        for one in context.shown_before
-        if one.handle and one.source != Kind.CONTEXT  # those of instruction files lead to the files
+        if before.spans
+        else HandleTarget(before.handle, Kind(before.source), before.id)
+        for before in context.shown_before
+        if before.handle and before.source != Kind.CONTEXT  # those of instruction files lead to the files
     ]
 
 
-def _is_stored(one: ContextItem | Omission) -> bool:
-    return one.source != Kind.CONTEXT
+def _is_stored(item: ContextItem | Omission) -> bool:
+    return item.source != Kind.CONTEXT
 
 
 def with_guide_handles(
@@ -106,8 +112,11 @@ def with_guide_handles(
     def without_handle(source: str, identity: str) -> bool:
         return source == Kind.CONTEXT and identity not in readable
 
-    items = tuple(replace(one, handle="") if without_handle(one.source, one.id) else one for one in context.items)
-    overflow = tuple(one._replace(handle="") if without_handle(one.source, one.id) else one for one in context.overflow)
+    items = tuple(replace(item, handle="") if without_handle(item.source, item.id) else item for item in context.items)
+    overflow = tuple(
+        omission._replace(handle="") if without_handle(omission.source, omission.id) else omission
+        for omission in context.overflow
+    )
     stored = replace(context, items=tuple(filter(_is_stored, items)), overflow=tuple(filter(_is_stored, overflow)))
     return replace(context, items=items, overflow=overflow), [*rows, *handles_of(stored)]
 

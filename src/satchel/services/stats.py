@@ -77,9 +77,9 @@ def delivery_stats(
     """
     earliest = f"{datetime.fromtimestamp(max(since, 0.0), UTC):%Y-%m-%dT%H:%M:%SZ}"
     entries = [
-        one
-        for one in telemetry.hook_entries(places.state)
-        if str(one.get("at", "")) >= earliest and _is_in(one, places.root)
+        other
+        for other in telemetry.hook_entries(places.state)
+        if str(other.get("at", "")) >= earliest and _is_in(other, places.root)
     ]
     tokens: Counter[str] = Counter()
     for entry in entries:
@@ -138,7 +138,7 @@ def _read_files(ledgers: Iterable[Ledger], root: Path, tokenizer: str) -> ReadFi
         shown: dict[str, list[Range]] = defaultdict(list)
         for row in ledger.rows:
             if row.lines and not row.places and row.key.startswith(prefix):
-                shown[row.key.partition(":")[2]] += [(one.start, one.end) for one in row.lines]
+                shown[row.key.partition(":")[2]] += [(line.start, line.end) for line in row.lines]
         sessions += bool(shown)
         for path, ranges in shown.items():
             lines = lines_of(path)

@@ -87,8 +87,8 @@ def why(
     meaning = Meaning(embedder, query.text) if embedder is not None else None
     rows = [
         # Targets of the same name that are explained; a longer name selects one of them.
-        _standing(one, store_of(one.kind), request, context, query, votes, meaning)
-        for one in targets[:5]
+        _standing(why_target, store_of(why_target.kind), request, context, query, votes, meaning)
+        for why_target in targets[:5]
     ]
     return sorted(rows, key=lambda row: (not row.is_shown, row.rank or len(rows) + EVERYTHING, row.id))
 
@@ -103,35 +103,38 @@ def resolve(target: str, store: Store, store_of: Callable[[Kind], Store]) -> lis
 
 def _by_path(identifier: str, store: Store) -> list[WhyTarget]:
     kind, _, rest = identifier.partition(":")
-    path, _, symbol = (rest if kind in {one.value for one in LINE_KINDS} else identifier).partition("::")
+    path, _, symbol = (rest if kind in {other.value for other in LINE_KINDS} else identifier).partition("::")
     path = path.partition("#")[0]
     if symbol:
         return []
-    return [WhyTarget(one.kind, f"{one.kind}:{one.key}", one.key) for one in files_named(store, path)]
+    return [
+        WhyTarget(document.kind, f"{document.kind}:{document.key}", document.key)
+        for document in files_named(store, path)
+    ]
 
 
 def _by_symbol(identifier: str, store: Store) -> list[WhyTarget]:
     """Return definitions by their name, by the end of their qualified name, or by path and name."""
     code = Code(store)
     targets: dict[str, WhyTarget] = {}
-    for one in definitions_named(code, identifier):
-        chunk = chunk_of(code.document_of(one.row), code.part(one.row))
-        targets.setdefault(chunk.id, WhyTarget(chunk.kind, chunk.id, one.path, chunk))
+    for definition in definitions_named(code, identifier):
+        chunk = chunk_of(code.document_of(definition.row), code.part(definition.row))
+        targets.setdefault(chunk.id, WhyTarget(chunk.kind, chunk.id, definition.path, chunk))
     return list(targets.values())
 
 
 def _records(identifier: str, store_of: Callable[[Kind], Store]) -> list[WhyTarget]:
     """Return a record by its id, with or without its kind; a commit also by the beginning of its hash."""
     kind, _, key = identifier.partition(":")
-    for one in _RECORD_ORDER:
-        name = key if kind == one.value else identifier
-        store = store_of(one)
-        document = store.document(one, name)
-        if document is None and one is Kind.COMMIT and len(name) >= 7:
-            matches = [sha for sha in store.keys(one) if sha.startswith(name.lower())]
-            document = store.document(one, matches[0]) if len(matches) == 1 else None
+    for record_kind in _RECORD_ORDER:
+        name = key if kind == record_kind.value else identifier
+        store = store_of(record_kind)
+        document = store.document(record_kind, name)
+        if document is None and record_kind is Kind.COMMIT and len(name) >= 7:
+            matches = [sha for sha in store.keys(record_kind) if sha.startswith(name.lower())]
+            document = store.document(record_kind, matches[0]) if len(matches) == 1 else None
         if document is not None:
-            return [WhyTarget(one, f"{one}:{document.key}")]
+            return [WhyTarget(record_kind, f"{record_kind}:{document.key}")]
     return []
 
 
@@ -222,7 +225,7 @@ def _reason(
     """Return the first stage that leaves a target out: its name, a sentence, and a sufficient budget."""
     kind = target.kind
     if request.kinds and kind not in request.kinds:
-        return "filter", f"only {', '.join(one.plural for one in request.kinds)} were asked for", 0
+        return "filter", f"only {', '.join(other.plural for other in request.kinds)} were asked for", 0
     if not own:
         return "no match", _no_match(rank, target), 0
     if not is_wanted(own[0], request):
@@ -323,9 +326,9 @@ def _settings(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 def _items(saved: Sequence[Data], context: Context) -> list[str]:
     before = {str(item.get("id")): (item.get("content"), item.get("handle")) for item in saved}
     now: Mapping[str, tuple[Any, Any]] = {item.id: (item.content, item.handle) for item in context.items}
-    lines = [f"changed: {clean_field(one)}" for one in before if before[one] != now.get(one, before[one])]
-    lines += [f"not shown any more: {clean_field(one)}" for one in filterfalse(now.__contains__, before)]
-    lines += [f"shown now: {clean_field(one)}" for one in filterfalse(before.__contains__, now)]
+    lines = [f"changed: {clean_field(item)}" for item in before if before[item] != now.get(item, before[item])]
+    lines += [f"not shown any more: {clean_field(item)}" for item in filterfalse(now.__contains__, before)]
+    lines += [f"shown now: {clean_field(item)}" for item in filterfalse(before.__contains__, now)]
     if before.keys() == now.keys() and [*before] != [*now]:
         lines.append("the same items are in another order")
     more = len(lines) - CHANGES_NAMED

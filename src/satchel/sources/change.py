@@ -653,7 +653,10 @@ def _constants(part: Part) -> list[tuple[str, int]]:
     """Return the names that a gap defines, with their lines: constants, type aliases."""
     if part.name:
         return []
-    return [(f"{one.owner}.{one.name}" if one.owner else one.name, one.line) for one in part.definitions]
+    return [
+        (f"{definition.owner}.{definition.name}" if definition.owner else definition.name, definition.line)
+        for definition in part.definitions
+    ]
 
 
 def _parts(path: str, text: str) -> tuple[Part, ...]:

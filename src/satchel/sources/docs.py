@@ -93,7 +93,7 @@ def _sections(lines: Sequence[str], headings: Sequence[Heading]) -> Iterator[Par
             path.pop()
         path.append(heading)
         if heading.title:
-            name = PATH_SEPARATOR.join(one.title for one in path if one.title)
+            name = PATH_SEPARATOR.join(other.title for other in path if other.title)
             yield Part(Role.SECTION, name, first + 1, follower, signature=heading.title)
         else:
             yield from chunks(lines, Role.TEXT, first, follower)

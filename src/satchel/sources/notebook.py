@@ -75,7 +75,7 @@ def _kernel(content: dict[str, Any]) -> str:
     """Return the language of the kernel, empty where it is not one that files are recognised by."""
     metadata = content.get("metadata")
     named = [metadata.get(key) for key in ("language_info", "kernelspec")] if isinstance(metadata, dict) else []
-    names = [one.get(key) for one in named if isinstance(one, dict) for key in ("name", "language")]
+    names = [entry.get(key) for entry in named if isinstance(entry, dict) for key in ("name", "language")]
     for name in (name.lower() for name in names if isinstance(name, str)):
         plain = {"c++": "cpp", "c#": "csharp"}.get(name, re.sub(r"^i(?=python)|[\d.]+$", "", name))
         if plain in LANGUAGES:
@@ -114,7 +114,7 @@ def _cells(content: dict[str, Any], lines: dict[_Path, int]) -> Iterator[_Cell]:
         key = next((key for key in _SOURCE if key in cell), "")
         source = cell.get(key)
         written = [source] if isinstance(source, str) else source if isinstance(source, list) else []
-        strings = [one for one in written if isinstance(one, str)]
+        strings = [string for string in written if isinstance(string, str)]
         if not any(map(str.strip, strings)):
             continue
         begins = lines.get((*path, key), 0)
@@ -199,26 +199,28 @@ def _moved(cell: Outline, rows: int) -> Outline:
             part._replace(
                 start=part.start + rows,
                 end=part.end + rows,
-                definitions=tuple(one._replace(line=one.line + rows) for one in part.definitions),
+                definitions=tuple(definition._replace(line=definition.line + rows) for definition in part.definitions),
             )
             for part in cell.parts
         ),
-        imports=tuple(one._replace(start=one.start + rows, end=one.end + rows) for one in cell.imports),
+        imports=tuple(
+            imported._replace(start=imported.start + rows, end=imported.end + rows) for imported in cell.imports
+        ),
         comment_lines=tuple((first + rows, last + rows) for first, last in cell.comment_lines),
     )
 
 
 def _sections(lines: Sequence[str], first: int, path: list[Heading]) -> Iterator[Part]:
     """Yield the sections of a cell that begins at row `first`. `path` are the headings above it, and changes."""
-    headings = [one for one in markdown(lines) if one.row >= first]
+    headings = [other for other in markdown(lines) if other.row >= first]
     text_end = headings[0].row if headings else len(lines)
     if any(line.strip() for line in lines[first:text_end]):
         yield from chunks(lines, Role.TEXT, first, text_end)
         first = text_end
-    for heading, follower in zip(headings, [*(one.row for one in headings[1:]), len(lines)], strict=True):
+    for heading, follower in zip(headings, [*(other.row for other in headings[1:]), len(lines)], strict=True):
         while path and path[-1].level >= heading.level:
             path.pop()
         path.append(heading)
-        name = PATH_SEPARATOR.join(one.title for one in path if one.title)
+        name = PATH_SEPARATOR.join(other.title for other in path if other.title)
         yield Part(Role.SECTION if name else Role.TEXT, name, first + 1, follower, signature=heading.title)
         first = follower

@@ -224,13 +224,13 @@ class TaskFilter:
 
     def __init__(self, condition: str, today: date) -> None:
         self._clauses = [_clause(part, today) for part in re.split(r"\s+and\s+|,", condition, flags=re.IGNORECASE)]
-        if all(one.name != "status" for one in self._clauses):
+        if all(clause.name != "status" for clause in self._clauses):
             self._clauses += [_Clause("status", "!=", ended) for ended in ("done", "cancelled")]
 
     def search(self, line: str) -> re.Match[str] | None:
         """Return the match of the box of a task that meets the condition, None for any other line."""
         fields = fields_of(line)
-        return TASK_LINE.match(line) if fields and all(one.admits(fields) for one in self._clauses) else None
+        return TASK_LINE.match(line) if fields and all(clause.admits(fields) for clause in self._clauses) else None
 
 
 def _clause(text: str, today: date) -> _Clause:

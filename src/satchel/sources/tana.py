@@ -264,7 +264,7 @@ class TanaWorkspace:
 
     def is_deleted(self, identity: str) -> bool:
         """Return whether a node is the trash or inside it, at any depth."""
-        return self._holds(identity, self._deleted, lambda one, _: "TRASH" in one)
+        return self._holds(identity, self._deleted, lambda node, _: "TRASH" in node)
 
     def _is_machinery(self, identity: str) -> bool:
         """Return whether a node is not content, or below such a node; tuples do not count for their values."""
@@ -413,7 +413,7 @@ class TanaWorkspace:
 
     def _linkable(self, identities: Sequence[str]) -> list[str]:
         """Return the ids of notes, and of nodes that are missing in the export: they are still links."""
-        return [one for one in identities if one in self.keys or self._is_missing(one)]
+        return [identity for identity in identities if identity in self.keys or self._is_missing(identity)]
 
     def _is_missing(self, identity: str) -> bool:
         return identity not in self._nodes and not identity.startswith("SYS") and not self.is_deleted(identity)

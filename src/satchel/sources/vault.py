@@ -136,7 +136,7 @@ def look_through(lines: Sequence[str], first_row: int) -> Contents:
 
 
 def _title_text(children: Sequence[Token]) -> str:
-    parts = (wikilink(0, one.content).shown if one.type == "wikilink" else one.content for one in children)
+    parts = (wikilink(0, child.content).shown if child.type == "wikilink" else child.content for child in children)
     return "".join(parts)
 
 
@@ -306,7 +306,7 @@ def _parts(lines: Sequence[str], headings: Sequence[FoundHeading]) -> tuple[Part
         while path and path[-1].level >= heading.level:
             path.pop()
         path.append(heading)
-        name = PATH_SEPARATOR.join(one.title or NAMELESS for one in path)
+        name = PATH_SEPARATOR.join(found_heading.title or NAMELESS for found_heading in path)
         parts.append(Part(Role.SECTION, name, heading.row + 1, after, signature=heading.title))
     return tuple(parts)
 
@@ -324,12 +324,12 @@ def _facts(title: str, matter: FrontMatter, contents: Contents, parts: Sequence[
         if key.lower() in _TAG_KEYS:
             own += _tags(value)
         elif key.lower() in _ALIAS_KEYS:
-            aliases += [str(one).strip() for one in _listed(value)]
+            aliases += [str(alias).strip() for alias in _listed(value)]
         elif key.lower() != "title":
             _add_value(facts, key, value)
-    for one in contents.fields:
-        values = facts.fields.setdefault(one.name, [])
-        values += [one.text] if one.text else [_reference(link) for link in one.links]
+    for found in contents.fields:
+        values = facts.fields.setdefault(found.name, [])
+        values += [found.text] if found.text else [_reference(link) for link in found.links]
     facts.links += [
         RawLink(
             part_at(link.row),
@@ -351,8 +351,8 @@ def _facts(title: str, matter: FrontMatter, contents: Contents, parts: Sequence[
 
 def _add_value(facts: Facts, key: str, value: Any) -> None:
     """Add a value of front matter and its links; a mapping is stored as JSON."""
-    for one in _listed(value):
-        text = json.dumps(one, ensure_ascii=False) if isinstance(one, Mapping | list) else _scalar(one)
+    for entry in _listed(value):
+        text = json.dumps(entry, ensure_ascii=False) if isinstance(entry, Mapping | list) else _scalar(entry)
         links = wikilinks(text)
         facts.links += [RawLink(0, EdgeType.FIELD, link.target, is_path=False, line=1) for link in links]
         is_link = len(links) == 1 and text.strip() == f"[[{text.strip()[2:-2]}]]"
@@ -374,7 +374,7 @@ def _scalar(value: Any) -> str:
 
 def _tags(value: Any) -> list[str]:
     """Return the tags of front matter: a list, or a text with commas or blanks between them."""
-    names = value.replace(",", " ").split() if isinstance(value, str) else [str(one) for one in _listed(value)]
+    names = value.replace(",", " ").split() if isinstance(value, str) else [str(tag) for tag in _listed(value)]
     return [tag.strip().lstrip("#").strip("/") for tag in names]
 
 

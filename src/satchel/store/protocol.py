@@ -75,7 +75,9 @@ _DOCUMENT_COLUMNS = (
     "created, updated, importance, origin, first_chunk, last_chunk, workspace"
 )
 _CHUNK_COLUMNS = 'row, document, role, name, twin, start, "end", signature, summary'
-_EDGE_TYPES: Mapping[str, EdgeType] = {str(one): one for one in EdgeType}  # a third of the time of `EdgeType(name)`
+_EDGE_TYPES: Mapping[str, EdgeType] = {
+    str(kind_name): kind_name for kind_name in EdgeType
+}  # a third of the time of `EdgeType(name)`
 _EMBEDDED = f"NOT (kind = '{Kind.CODE}' AND CAST(secondary AS integer) > 0)"  # documents whose chunks may have vectors
 _UNREADABLE = (ValueError, IndexError, struct.error, zlib.error)
 
@@ -237,7 +239,8 @@ class Store(ABC):
         sql = f"SELECT {_DOCUMENT_COLUMNS} FROM documents WHERE id {IN_LIST}"
         with self._decoding():
             return {
-                row[0]: _document(row) for row in self._rows_in(sql, (one for one in ids if one not in self.broken))
+                row[0]: _document(row)
+                for row in self._rows_in(sql, (identifier for identifier in ids if identifier not in self.broken))
             }
 
     def document(self, kind: Kind, key: str) -> Document | None:

@@ -162,9 +162,9 @@ def _is_own(folder: Path, git_dir: Path, common_dir: Path) -> bool:
     return any(_same(git_dir / path, folder) for path in _WORK_TREE.findall(configs))
 
 
-def _same(one: Path, other: Path) -> bool:
+def _same(path: Path, other: Path) -> bool:
     with suppress(ValueError):  # a NUL
-        return os.path.realpath(one) == os.path.realpath(other)
+        return os.path.realpath(path) == os.path.realpath(other)
     return False
 
 
@@ -217,7 +217,7 @@ def other_work_trees(repository: Repository) -> list[Path]:
         pointers = [_small_text(entry, "gitdir") for entry in sorted((common / "worktrees").iterdir())]
         folders += [Path(pointer.rstrip("\r\n")).parent for pointer in pointers if pointer]
     candidates = (repository_at(folder.resolve()) for folder in folders if folder.resolve() != repository.work_tree)
-    return [one.work_tree for one in candidates if one is not None and one.common_dir == common]
+    return [candidate.work_tree for candidate in candidates if candidate is not None and candidate.common_dir == common]
 
 
 def shallow_boundary(repository: Repository) -> frozenset[str]:

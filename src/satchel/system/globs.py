@@ -55,7 +55,7 @@ def problem_of(glob: str) -> str:
 
 @lru_cache(maxsize=2_000)
 def _expressions(glob: str) -> Sequence[re.Pattern[str]]:
-    return [re.compile(translate(_anchored(one)), re.DOTALL) for one in _expanded(glob)[:MOST_EXPANSIONS]]
+    return [re.compile(translate(_anchored(pattern)), re.DOTALL) for pattern in _expanded(glob)[:MOST_EXPANSIONS]]
 
 
 def _anchored(glob: str) -> str:

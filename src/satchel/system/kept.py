@@ -59,8 +59,8 @@ class Cache(Generic[Key, Value]):
             Cache.grown += size
             if Cache.grown >= MOST_BYTES / 100:
                 Cache.grown = 0
-                while sum(one.bytes - one.extra for one in _every) > MOST_BYTES:
-                    largest = max(_every, key=lambda one: one.bytes - one.extra)
+                while sum(cache.bytes - cache.extra for cache in _every) > MOST_BYTES:
+                    largest = max(_every, key=lambda cache: cache.bytes - cache.extra)
                     largest.drop([*islice(largest.values, len(largest.values) // 50 + 1)])
 
     def drop(self, keys: Iterable[Key]) -> None:

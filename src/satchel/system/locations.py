@@ -75,7 +75,9 @@ def as_listed(path: Path) -> Path:
         with contextlib.suppress(OSError):  # a folder that may not be listed
             if not name.isascii() or os.path.lexists(listed / name.swapcase()):
                 names = {entry.name for entry in listed.iterdir()}
-        listed /= name if name in names else next((one for one in sorted(names) if folded(one) == folded(name)), name)
+        listed /= (
+            name if name in names else next((other for other in sorted(names) if folded(other) == folded(name)), name)
+        )
     return listed
 
 
@@ -263,7 +265,10 @@ class Registry:
             raise StoreError(f"{self._path} is damaged: remove it, and add your workspaces again") from error
 
     def _write(self, workspaces: Mapping[str, Workspace]) -> None:
-        rows = {name: {"path": str(one.path), "type": one.type.value} for name, one in sorted(workspaces.items())}
+        rows = {
+            name: {"path": str(workspace.path), "type": workspace.type.value}
+            for name, workspace in sorted(workspaces.items())
+        }
         state_files.replace(self._path, json.dumps({"workspaces": rows}, indent=1).encode())
 
     @contextlib.contextmanager

@@ -17,7 +17,7 @@ def signals_to(handle: Callable[[int], object]) -> Iterator[None]:
     """
     numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     is_main = threading.current_thread() is threading.main_thread()
-    handled = [one for one in numbers if is_main and signal.getsignal(one) is not signal.SIG_IGN]
+    handled = [other for other in numbers if is_main and signal.getsignal(other) is not signal.SIG_IGN]
     before = {one: signal.signal(one, lambda number, _: handle(number)) for one in handled}
     try:
         yield

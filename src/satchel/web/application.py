@@ -134,8 +134,10 @@ async def _said(request: Request, error: Exception) -> Response:
     """Return an error of the router in the common shape."""
     if isinstance(error, HTTPException) and error.status_code == 405:  # wrong method
         # The router names the methods of the first route of a path alone.
-        fit = [one for one in request.app.routes if one.matches(request.scope)[0] is not Match.NONE]
-        return answer(wrong_method({method for one in fit if isinstance(one, Route) for method in one.methods or ()}))
+        fit = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+        return answer(
+            wrong_method({method for route in fit if isinstance(route, Route) for method in route.methods or ()})
+        )
     return answer(UNKNOWN_PAGE)
 
 

@@ -38,7 +38,7 @@ class FormatWriter(Protocol):
         """Return one item with its frame."""
         ...
 
-    def entity(self, request: RenderRequest, item: ContextItem, one: ShownEntity) -> str:
+    def entity(self, request: RenderRequest, item: ContextItem, entity: ShownEntity) -> str:
         """Return one entity of an item with its frame, for a view other than sections."""
         ...
 
@@ -73,7 +73,7 @@ def body_parts(request: RenderRequest, items: Sequence[ContextItem], format: For
             if request.view is View.SECTIONS:
                 text = write.item(request, item)
             else:
-                text = write.JOIN.join(write.entity(request, item, one) for one in entities(item, request.view))
+                text = write.JOIN.join(write.entity(request, item, entity) for entity in entities(item, request.view))
             yield write.JOIN + text if position else text
         yield closing
 

@@ -115,14 +115,14 @@ def test_lines(tests: Sequence[ReachedTest]) -> list[str]:
     """Return a line with the number of tests, then one for each file, the surest and nearest first."""
     if not tests:
         return ["Tests to run: none found that reach this change"]
-    possible = sum(one.is_possible for one in tests)
+    possible = sum(test.is_possible for test in tests)
     told = f", {possible} of them only by name" if possible else ""
     files: dict[str, list[ReachedTest]] = {}
-    for one in tests:
-        files.setdefault(one.path, []).append(one)
+    for test in tests:
+        files.setdefault(test.path, []).append(test)
     rows = [f"Tests to run: {len(tests)} in {counted(len(files), 'file')}{told}"]
     for path, own in files.items():
-        names = [plain_name(one.name) for one in own if one.name]
+        names = [plain_name(test.name) for test in own if test.name]
         shown = f": {', '.join(map(quote, names[:TESTS_OF_FILE]))}" if names else ""
         more = f" and {len(names) - TESTS_OF_FILE} more" if len(names) > TESTS_OF_FILE else ""
         rows.append(f"- {quote(path)}{shown}{more}")
@@ -134,11 +134,11 @@ def tests_alone(tests: Sequence[ReachedTest], counter: TokenCounter, max_tokens:
 
     No test is left out unless even the files have no room; then a last line counts them.
     """
-    every = list(dict.fromkeys(plain_name(one.identity) for one in tests))
-    paths = list(dict.fromkeys(one.path for one in tests))
+    every = list(dict.fromkeys(plain_name(test.identity) for test in tests))
+    paths = list(dict.fromkeys(test.path for test in tests))
     for whole in range(len(paths) + 1):
         as_files = set(paths[len(paths) - whole :])
-        rows = dict.fromkeys(plain_name(one.path if one.path in as_files else one.identity) for one in tests)
+        rows = dict.fromkeys(plain_name(test.path if test.path in as_files else test.identity) for test in tests)
         text = "\n".join(rows)
         if counter.count(text) <= max_tokens:
             return text
@@ -149,13 +149,13 @@ def tests_alone(tests: Sequence[ReachedTest], counter: TokenCounter, max_tokens:
 def _user_lines(reach: Reach) -> list[str]:
     """Return for each step a line with the number of uses, and one for each file."""
     rows: list[str] = []
-    for step, users in groupby(sorted(reach.users, key=lambda one: one.step), key=lambda one: one.step):
+    for step, users in groupby(sorted(reach.users, key=lambda user: user.step), key=lambda user: user.step):
         own = list(users)
         files: dict[str, list[str]] = {}
-        for one in own:
-            mark = " (possible)" if one.site.certainty < 1.0 else ""
-            name = f" {quote(plain_name(one.site.name))}" if one.site.name else ""
-            files.setdefault(one.site.path, []).append(f"{one.site.line}{name}{mark}")
+        for user in own:
+            mark = " (possible)" if user.site.certainty < 1.0 else ""
+            name = f" {quote(plain_name(user.site.name))}" if user.site.name else ""
+            files.setdefault(user.site.path, []).append(f"{user.site.line}{name}{mark}")
         steps = "1 step" if step == 1 else f"{step} steps"
         rows.append(f"Used in {steps}: {len(own)} in {counted(len(files), 'file')}")
         for path, places in files.items():

@@ -197,7 +197,7 @@ def head_notes(request: RenderRequest) -> list[FooterNote]:
         tuple(quote(clean_field(word, 40)) for word in request.not_found if (word in request.past) is is_past)
         for is_past in (False, True)
     )
-    unfinished = tuple(failure_text(one) for one in request.failures if one.source == UNFINISHED)
+    unfinished = tuple(failure_text(failure) for failure in request.failures if failure.source == UNFINISHED)
     every = (
         FooterNote("unfinished", UNFINISHED.capitalize(), unfinished),
         FooterNote("workspaces", "Paths begin with their workspace", request.workspaces, separator=", "),
@@ -240,7 +240,7 @@ def _file_entry(rank: int, item: ContextItem) -> tuple[str, str]:
     short = f"{rank} {quoted_path(file_path(item))}"
     best = set(item.metadata.get("names", ())[:1])
     pieces = [piece for piece in item.pieces if piece.name in best] or item.pieces
-    piece = max(pieces, key=lambda one: one.end - one.start)
+    piece = max(pieces, key=lambda other: other.end - other.start)
     name = plain_name(piece.name.rpartition(SECTION_SEPARATOR)[2])
     place = f"{quote(name)} ({line_range(piece)})" if name else line_range(piece)
     return short, f"{short}: {place}, {_reason(item)}"
@@ -365,17 +365,18 @@ _RELATION_WORDS = {
 }  # fmt: skip
 
 
+def _neighbour(neighbour: Mapping[str, Any]) -> str:
+    line = f":{neighbour['line']}" if neighbour["line"] else ""
+    return quote(f"{neighbour['name']} ({neighbour['path']}{line})")
+
+
 def related_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
     """Return the neighbours of each definition: `send: calls backoff (client.py:26); tested by test_send (t.py:3)`."""
     entries = []
     for item in items:
         for name, relations in item.metadata.get("related", {}).items():
             parts = [
-                f"{_RELATION_WORDS[relation]} "
-                + ", ".join(
-                    quote(f"{one['name']} ({one['path']}{':' if one['line'] else ''}{one['line'] or ''})")
-                    for one in neighbours
-                )
+                f"{_RELATION_WORDS[relation]} {', '.join(map(_neighbour, neighbours))}"
                 for relation, neighbours in relations.items()
                 if neighbours
             ]
@@ -427,12 +428,14 @@ def reference_lines(references: Sequence[ShownBefore], more: int) -> tuple[str, 
     return (*map(shown_before_entry, references), *((f"and {more} more",) if more else ()))
 
 
-def shown_before_entry(one: ShownBefore) -> str:
+def shown_before_entry(before: ShownBefore) -> str:
     """Return a reference to an item that a session has, with its handle: `src/a.py:10-40,60-71 a2b3c4d5`."""
-    if one.path:
-        return f"{quote(one.path)}:{','.join(f'{start}-{end}' for start, end in one.spans)} {one.handle or NO_HANDLE}"
+    if before.path:
+        spans = ",".join(f"{start}-{end}" for start, end in before.spans)
+        return f"{quote(before.path)}:{spans} {before.handle or NO_HANDLE}"
     # A title in quotes cannot be taken for a place, even if it ends like one.
-    return f"{quoted(one.title) if _PLACE_END.search(one.title) else quote(one.title)} {one.handle or NO_HANDLE}"
+    title = quoted(before.title) if _PLACE_END.search(before.title) else quote(before.title)
+    return f"{title} {before.handle or NO_HANDLE}"
 
 
 def _omission_entries(overflow: Sequence[Omission]) -> tuple[str, ...]:
@@ -458,7 +461,7 @@ def _omission_entry(omission: Omission) -> tuple[str, str]:
 def _failure_entries(request: RenderRequest) -> tuple[tuple[str, ...], int]:
     """Return the entries of the failures, and how many more there are; where none has room, their number alone."""
     if request.failures or not request.failures_more:
-        entries = tuple(failure_entry(one) for one in request.failures if one.source != UNFINISHED)
+        entries = tuple(failure_entry(failure) for failure in request.failures if failure.source != UNFINISHED)
         return entries, request.failures_more
     return (counted(request.failures_more, "problem"),), 0
 

@@ -72,21 +72,25 @@ def _noted(listed: Iterable[FooterNote]) -> dict[str, Any]:
     return frame
 
 
-def entity(request: RenderRequest, item: ContextItem, one: ShownEntity) -> str:
+def entity(request: RenderRequest, item: ContextItem, entity: ShownEntity) -> str:
     """Return one object."""
-    fields: dict[str, Any] = {"name": one.name, "type": one.type}
+    fields: dict[str, Any] = {"name": entity.name, "type": entity.type}
     is_block = request.view is View.BLOCKS
     if is_block:
-        fields = {"entity": fields, "score": one.score}
-    fields |= {"summary": one.summary} if one.summary else {}
-    if not one.path:
-        piece = one.pieces[0]
+        fields = {"entity": fields, "score": entity.score}
+    fields |= {"summary": entity.summary} if entity.summary else {}
+    if not entity.path:
+        piece = entity.pieces[0]
         fields |= {"source": item.source, "text": piece.text} | _detail(piece.detail)
         return dumped(fields | _nonce(item))
-    fields |= {"location": {"file": one.path, "start": one.start, "end": one.end}} if is_block else {"file": one.path}
-    if one.imports:
-        fields["imports"] = [_range(piece, show_code=request.show_code) for piece in one.imports]
-    fields["ranges"] = [_range(piece, show_code=request.show_code) for piece in one.pieces]
+    fields |= (
+        {"location": {"file": entity.path, "start": entity.start, "end": entity.end}}
+        if is_block
+        else {"file": entity.path}
+    )
+    if entity.imports:
+        fields["imports"] = [_range(piece, show_code=request.show_code) for piece in entity.imports]
+    fields["ranges"] = [_range(piece, show_code=request.show_code) for piece in entity.pieces]
     return dumped(fields | _nonce(item))
 
 

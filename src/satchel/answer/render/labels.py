@@ -408,7 +408,7 @@ def entities(item: ContextItem, view: View) -> list[ShownEntity]:
         _entity(item, path, name, _plain_lines(piece for _, piece in group))
         for name, group in groupby(owned, key=itemgetter(0))
     ]
-    first, *rest = sorted(shown, key=lambda one: -one.score)
+    first, *rest = sorted(shown, key=lambda entity: -entity.score)
     return [first._replace(imports=_plain_lines(item.pieces[:apart])), *rest]
 
 
@@ -432,7 +432,7 @@ def owners(pieces: Sequence[Piece]) -> list[str]:
         names.append(
             name
             or _name_below(pieces[number:])
-            or next(filter(None, [*names[::-1], *(one.name for one in pieces)]), "")
+            or next(filter(None, [*names[::-1], *(other.name for other in pieces)]), "")
         )
     return names
 

@@ -93,27 +93,27 @@ def fenced(item: ContextItem, body: str) -> str:
     return f"{fence}{mark}\n{body}\n{fence}"
 
 
-def entity(request: RenderRequest, item: ContextItem, one: ShownEntity) -> str:
+def entity(request: RenderRequest, item: ContextItem, entity: ShownEntity) -> str:
     """Return the heading, place and fences of one entity, then a blank line."""
     is_block = request.view is View.BLOCKS
-    title = f"{colonless(one.type)}: {quote(one.name)}" if is_block else quote(one.name)
-    score = f" (score: {one.score:.2f})" if is_block else ""
-    text = f"### {title}\n*{_location(one, show_code=request.show_code)}*{score}\n\n"
-    text += f"Summary: {quote(one.summary)}\n\n" if one.summary else ""
-    is_shown = request.show_code or not one.path
-    if one.imports:
-        imports = _gapped(item, one.imports) if is_shown else "\n"
-        text += f"**Imports:** {place(one.imports, shown=request.show_code)}\n{imports}"
+    title = f"{colonless(entity.type)}: {quote(entity.name)}" if is_block else quote(entity.name)
+    score = f" (score: {entity.score:.2f})" if is_block else ""
+    text = f"### {title}\n*{_location(entity, show_code=request.show_code)}*{score}\n\n"
+    text += f"Summary: {quote(entity.summary)}\n\n" if entity.summary else ""
+    is_shown = request.show_code or not entity.path
+    if entity.imports:
+        imports = _gapped(item, entity.imports) if is_shown else "\n"
+        text += f"**Imports:** {place(entity.imports, shown=request.show_code)}\n{imports}"
     if is_shown:
-        text += ("**Code:**\n" if is_block and one.path else "") + _gapped(item, one.pieces)
+        text += ("**Code:**\n" if is_block and entity.path else "") + _gapped(item, entity.pieces)
     return text
 
 
-def _location(one: ShownEntity, *, show_code: bool) -> str:
-    if one.path:
-        return f"{colonless(one.path)}:{place(one.pieces, shown=show_code)}"
-    marks = marks_of(one.pieces[0])
-    return f"{colonless(one.type)}{f' ({marks})' if marks else ''}"
+def _location(entity: ShownEntity, *, show_code: bool) -> str:
+    if entity.path:
+        return f"{colonless(entity.path)}:{place(entity.pieces, shown=show_code)}"
+    marks = marks_of(entity.pieces[0])
+    return f"{colonless(entity.type)}{f' ({marks})' if marks else ''}"
 
 
 def _gapped(item: ContextItem, pieces: Sequence[Piece]) -> str:

@@ -73,18 +73,18 @@ def _block(item: ContextItem, title: str, body: str) -> str:
     return f"{run} {title} {nonce}\n{body}\n{run} {nonce}\n\n"
 
 
-def entity(request: RenderRequest, item: ContextItem, one: ShownEntity) -> str:
+def entity(request: RenderRequest, item: ContextItem, entity: ShownEntity) -> str:
     """Return the block of one entity, then a blank line."""
     rows: list[str] = []
-    title = f"{quote(one.name)} [{colonless(one.path or one.type)}]"
+    title = f"{quote(entity.name)} [{colonless(entity.path or entity.type)}]"
     if request.view is View.BLOCKS:
-        title = f"{colonless(one.type)}: {quote(one.name)}"
-        rows += [f"File: {colonless(one.path)}:{one.start}"] if one.path else []
-        rows.append(f"Score: {one.score:.2f}")
-    rows += [f"Summary: {quote(one.summary)}"] if one.summary else []
-    for piece in (*one.imports, *one.pieces):
-        lines = (shown_range(piece) if request.show_code else line_range(piece)) if one.path else ""
+        title = f"{colonless(entity.type)}: {quote(entity.name)}"
+        rows += [f"File: {colonless(entity.path)}:{entity.start}"] if entity.path else []
+        rows.append(f"Score: {entity.score:.2f}")
+    rows += [f"Summary: {quote(entity.summary)}"] if entity.summary else []
+    for piece in (*entity.imports, *entity.pieces):
+        lines = (shown_range(piece) if request.show_code else line_range(piece)) if entity.path else ""
         marks = marks_of(piece)
         place = " ".join(filter(None, ("---", lines, f"({marks})" if marks else "")))
-        rows += [f"{place}:", piece.text] if request.show_code or not one.path else [place]
+        rows += [f"{place}:", piece.text] if request.show_code or not entity.path else [place]
     return _block(item, title, "\n".join(rows))

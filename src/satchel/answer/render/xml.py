@@ -72,22 +72,24 @@ def _elements(listed: Iterable[FooterNote]) -> list[str]:
     return [f"<{note.key}>{_escaped(line)}</{note.key}>" for note in listed for line in note.lines]
 
 
-def entity(request: RenderRequest, item: ContextItem, one: ShownEntity) -> str:
+def entity(request: RenderRequest, item: ContextItem, entity: ShownEntity) -> str:
     """Return an `entity` with its `lines` or its `code`."""
-    name, kind = f' name="{_quoted(one.name)}"', f' type="{_quoted(one.type)}"'
+    name, kind = f' name="{_quoted(entity.name)}"', f' type="{_quoted(entity.type)}"'
     location = ""
     if request.view is View.BLOCKS:
         tag = "code"
-        start = f'{kind}{name} score="{one.score:.2f}"'
-        if one.path:
-            location = f'<location file="{_quoted(one.path)}" start="{one.start}" end="{one.end}"/>\n'
+        start = f'{kind}{name} score="{entity.score:.2f}"'
+        if entity.path:
+            location = f'<location file="{_quoted(entity.path)}" start="{entity.start}" end="{entity.end}"/>\n'
     else:
         tag = "lines"
-        start = f"{name}{kind}{_attribute('file', one.path)}"
-    shown = request.show_code or not one.path
-    tagged = [*(("imports", piece) for piece in one.imports), *((tag, piece) for piece in one.pieces)]
-    lines = "".join(_lines(element, piece, "", show_code=shown, has_range=bool(one.path)) for element, piece in tagged)
-    start += _attribute("summary", one.summary)
+        start = f"{name}{kind}{_attribute('file', entity.path)}"
+    shown = request.show_code or not entity.path
+    tagged = [*(("imports", piece) for piece in entity.imports), *((tag, piece) for piece in entity.pieces)]
+    lines = "".join(
+        _lines(element, piece, "", show_code=shown, has_range=bool(entity.path)) for element, piece in tagged
+    )
+    start += _attribute("summary", entity.summary)
     return f"<entity{start}{_attribute('nonce', item.nonce)}>\n{location}{lines}</entity>\n"
 
 

@@ -399,9 +399,9 @@ def listed(invocation: Invocation) -> None:
     }
     lines = [f"{row.instruction.path}: {row.reason}{_twin(row)}" for row in rows]
     lines += [
-        f"{one.context.path or '.'}/context.yaml: {one.context.name}, {len(one.context.behavior)} behavior rules, "
-        f"{len(one.context.injection)} injection rules"
-        for one in contexts
+        f"{found.context.path or '.'}/context.yaml: {found.context.name}, "
+        f"{len(found.context.behavior)} behavior rules, {len(found.context.injection)} injection rules"
+        for found in contexts
     ]
     nothing = "there is no instruction file and no context.yaml here"
     report(invocation, data, map(escape_name, lines), nothing=nothing, failures=notes)
@@ -419,9 +419,9 @@ _INSTRUCTION = record(
 )  # fmt: skip
 _CONTEXT = record(
     path=TEXT.of("context.path"), name=TEXT.of("context.name"), type=TEXT.of("context.type"),
-    extends=TEXTS.of(lambda one: one.context.chain[:-1]),
-    behavior_rules=COUNT.of(lambda one: len(one.context.behavior)),
-    injection_rules=COUNT.of(lambda one: len(one.context.injection)),
+    extends=TEXTS.of(lambda found: found.context.chain[:-1]),
+    behavior_rules=COUNT.of(lambda found: len(found.context.behavior)),
+    injection_rules=COUNT.of(lambda found: len(found.context.injection)),
 )  # fmt: skip
 
 

@@ -207,7 +207,10 @@ def change_data(changes: Sequence[FileChange], *, is_dry: bool) -> dict[str, Any
     from satchel.clients.edits import diff
 
     names = [(str(change.target.file), change) for change in changes]
-    rows = [{"file": name, "action": one.action, "diff": diff(name, one.before, one.after)} for name, one in names]
+    rows = [
+        {"file": name, "action": change.action, "diff": diff(name, change.before, change.after)}
+        for name, change in names
+    ]
     return {"written": not is_dry and any(change.is_change for change in changes), "changes": rows}
 
 
@@ -274,7 +277,7 @@ def setup_command(
     """
     clients = _offered(invocation) if client is None else [client]
     given: dict[str, Any] = {"with_hooks": with_hooks, "command_text": command_text, "force": force, "is_dry": dry_run}
-    return max((_set_up(invocation, one, scope, is_asked=not client, **given) for one in clients), default=0)
+    return max((_set_up(invocation, other, scope, is_asked=not client, **given) for other in clients), default=0)
 
 
 def _set_up(

@@ -132,7 +132,8 @@ def stats_lines(stats: DeliveryStats) -> list[str]:
         ("lessons", f"{len(stats.lessons):,} times a memory or an experience"),
     ]
     lessons = [
-        f"  {one.at}  {one.event:<15}  {one.host} {one.session}  {one.title or one.id}" for one in stats.lessons[::-1]
+        f"  {lesson.at}  {lesson.event:<15}  {lesson.host} {lesson.session}  {lesson.title or lesson.id}"
+        for lesson in stats.lessons[::-1]
     ]
     return [*(f"{label:<13} {value}" for label, value in rows if value), *lessons]
 
@@ -364,11 +365,16 @@ def compared_lines(outcome: EvaluationResult, other: EvaluationResult | None, ag
     pairs = paired(outcome.answers, other.answers)
     first, second = (measures([pair[side] for pair in pairs], outcome.max_tokens) for side in (0, 1))
     rows = [
-        (one.name, f"{one.value.mean:.3f}", f"{two.value.mean:.3f}", f"{two.value.mean - one.value.mean:+.3f}")
-        for one, two in zip(first, second, strict=True)
+        (
+            measure.name,
+            f"{measure.value.mean:.3f}",
+            f"{two.value.mean:.3f}",
+            f"{two.value.mean - measure.value.mean:+.3f}",
+        )
+        for measure, two in zip(first, second, strict=True)
     ]
-    more = sum(two.file_share > one.file_share for one, two in pairs)
-    fewer = sum(two.file_share < one.file_share for one, two in pairs)
+    more = sum(two.file_share > answer.file_share for answer, two in pairs)
+    fewer = sum(two.file_share < answer.file_share for answer, two in pairs)
     head = f"against {', '.join(against)}: {more} questions show more of the right files, {fewer} fewer"
     lost = len(outcome.answers) - len(pairs)
     head += f"; {lost} not compared, because not all of their right files are in both indexes" if lost else ""

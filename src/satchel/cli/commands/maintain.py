@@ -152,9 +152,12 @@ def add(invocation: Invocation, *, name: str, path: Path, kind: str | None) -> N
 def listed(invocation: Invocation) -> None:
     """List the workspaces by name."""
     workspaces = _registry().all()
-    width = max((len(one.name) for one in workspaces), default=0)
-    gone = {one: "" if one.path.exists() else "  (gone)" for one in workspaces}
-    lines = [f"{one.name:<{width}}  {one.type:<10}  {_place(one)}{gone[one]}" for one in workspaces]
+    width = max((len(workspace.name) for workspace in workspaces), default=0)
+    gone = {workspace: "" if workspace.path.exists() else "  (gone)" for workspace in workspaces}
+    lines = [
+        f"{workspace.name:<{width}}  {workspace.type:<10}  {_place(workspace)}{gone[workspace]}"
+        for workspace in workspaces
+    ]
     message = "" if lines else "there is no workspace: `satchel workspace add NAME PATH` adds one"
     report(invocation, {"workspaces": many(_WORKSPACE).data(workspaces)}, lines, message=message)
 
@@ -207,7 +210,11 @@ def store_init(invocation: Invocation, *, readers: Sequence[str], writers: Seque
     with opened(invocation) as satchel:
         where = satchel.team.prepare(readers, writers)
         name = satchel.settings.store_name
-    lines = [f"{where} is ready", *(f"{one} may read" for one in readers), *(f"{one} may write" for one in writers)]
+    lines = [
+        f"{where} is ready",
+        *(f"{reader} may read" for reader in readers),
+        *(f"{writer} may write" for writer in writers),
+    ]
     lines.append(
         "next: `satchel index --publish` in a clean checkout" if name else "next: set store.name for your team"
     )

@@ -155,7 +155,7 @@ def review(
     with opened(invocation) as satchel:
         count, failures = satchel.memory.learn_from(paths) if paths else (0, [])
         if every:
-            arguments["ids"] = [one.id for one in satchel.memory.review.waiting()]
+            arguments["ids"] = [waiting.id for waiting in satchel.memory.review.waiting()]
     for note in [f"{count} new"] * bool(paths) + [failure.message for failure in failures]:
         streams.note(note, color=invocation.color)
     verdict = actions.ACCEPT if accept else actions.REJECT if reject else None
@@ -427,8 +427,9 @@ def propose(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """Propose a value for each group: what most members say, in the words of one of them or of a model."""
     answered = ask(invocation, PROPOSALS, arguments)
     lines = (
-        f"{one.cluster.id}  {len(one.cluster.members)}  {line(one.shown or '(mixed: no three members say the same)')}"
-        for one in answered.subject
+        f"{proposal.cluster.id}  {len(proposal.cluster.members)}  "
+        f"{line(proposal.shown or '(mixed: no three members say the same)')}"
+        for proposal in answered.subject
     )
     nothing = "there are no groups yet: `satchel values cluster` finds them"
     report(invocation, answered.envelope, lines, nothing=nothing)
@@ -462,7 +463,7 @@ def accept(invocation: Invocation, text: Sequence[str], *, cluster_id: str) -> N
 def list_values(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """List the values, newest first."""
     answered = ask(invocation, VALUES, arguments)
-    lines = (f"{one.id}  {one.cluster_id}  {one.cluster_size}  {line(one.text)}" for one in answered.subject)
+    lines = (f"{value.id}  {value.cluster_id}  {value.cluster_size}  {line(value.text)}" for value in answered.subject)
     report(invocation, answered.envelope, lines, nothing="there are no values yet: `satchel values propose` names some")
 
 

@@ -109,7 +109,7 @@ def import_command(
 
 def _columns(mapped: Sequence[str]) -> dict[str, str]:
     """Return the columns of a CSV file by field. Raises UsageError."""
-    pairs = {one.partition("=")[0].strip(): one.partition("=")[2] for one in mapped}
+    pairs = {pair.partition("=")[0].strip(): pair.partition("=")[2] for pair in mapped}
     for field, column in pairs.items():
         if field not in COLUMNS or not column.strip():
             raise UsageError(f"--map {field}={column}: write FIELD=COLUMN, with a field of {', '.join(COLUMNS)}")
@@ -151,14 +151,16 @@ def _imported(satchel: Satchel, source: str, options: Mapping[str, Any]) -> Impo
 def _import_data(reports: Mapping[str, ImportReport]) -> dict[str, Any]:
     """Return the reports by source as plain JSON values; a problem names its source if there are several."""
     counts: Counter[str] = Counter()
-    for one in reports.values():
-        counts.update(one.passed_over)
+    for report in reports.values():
+        counts.update(report.passed_over)
     problems = [
         {"source": source if len(reports) > 1 else "", "line": problem.line, "message": problem.message}
-        for source, one in reports.items()
-        for problem in one.problems
+        for source, report in reports.items()
+        for problem in report.problems
     ]
-    sums = {name: sum(getattr(one, name) for one in reports.values()) for name in ("added", "updated", "unchanged")}
+    sums = {
+        name: sum(getattr(report, name) for report in reports.values()) for name in ("added", "updated", "unchanged")
+    }
     return {**sums, "problems": problems, "passed_over": dict(sorted(counts.items()))}
 
 

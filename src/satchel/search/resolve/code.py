@@ -152,14 +152,14 @@ class SourceFile:
         """The indexed imports at the top, then those inside functions."""
         rows = self.document.fields.get("imports", ())
         indexed = [Import(target, tuple(names), start, end) for target, names, start, end in rows]
-        lines = {one.start for one in indexed}
-        return indexed + [one for one in self._inner_imports() if one.start not in lines]
+        lines = {imported.start for imported in indexed}
+        return indexed + [imported for imported in self._inner_imports() if imported.start not in lines]
 
     def _inner_imports(self) -> list[Import]:
         leaves = (self.node_at(match.start(1) - 1) for match in _INDENTED_IMPORT.finditer(b"\n" + self.source))
-        around = (one for leaf in leaves if leaf is not None for one in above(leaf) if one.type in IMPORTS)
+        around = (node for leaf in leaves if leaf is not None for node in above(leaf) if node.type in IMPORTS)
         findings = SyntaxFindings(self.source, self.language, self.line_starts)
-        findings.imports |= {one.start_byte: one for one in around if one.child_by_field_name("body") is None}
+        findings.imports |= {node.start_byte: node for node in around if node.child_by_field_name("body") is None}
         return read_imports(findings) if findings.imports else []
 
     @cached_property
@@ -306,17 +306,24 @@ class Code:
                     definitions.append(
                         CodeDefinition(document.key, row.owner, row.name, row.line, row.row, document.language)
                     )
-            definitions.sort(key=lambda one: (one.path, one.line, one.owner))
-            last = {one.key: one for one in definitions}
-            kept = [one for one in definitions if one is last[one.key] or not self._is_overload(one)]
+            definitions.sort(key=lambda definition: (definition.path, definition.line, definition.owner))
+            last = {definition.key: definition for definition in definitions}
+            kept = [
+                definition
+                for definition in definitions
+                if definition is last[definition.key] or not self._is_overload(definition)
+            ]
             self._defined[name] = tuple(kept)
         return self._defined[name]
 
-    def _is_overload(self, one: CodeDefinition) -> bool:
+    def _is_overload(self, definition: CodeDefinition) -> bool:
         """Return whether a definition is an `@overload` of Python, or one of TypeScript before the body."""
-        ends = {"python": r"^\s*@(?:\w+\.)*overload\b", "typescript": r"[;:\w>\])]\s*$"}.get(one.language)
-        file = self.file(one.path) if ends else None
-        return file is not None and re.search(ends or "", file.lines(max(one.line - 1, 1), one.line), re.M) is not None
+        ends = {"python": r"^\s*@(?:\w+\.)*overload\b", "typescript": r"[;:\w>\])]\s*$"}.get(definition.language)
+        file = self.file(definition.path) if ends else None
+        return (
+            file is not None
+            and re.search(ends or "", file.lines(max(definition.line - 1, 1), definition.line), re.M) is not None
+        )
 
     def mentioning(self, word: str, kind: Kind = Kind.CODE) -> list[int]:
         """Return the chunks of a kind whose text contains a word, none for a word that is too long for the index."""
@@ -375,16 +382,16 @@ class Code:
 
     # The tree of a definition
 
-    def name_node(self, one: CodeDefinition) -> Node | None:
+    def name_node(self, definition: CodeDefinition) -> Node | None:
         """Return the name of a definition in its file."""
-        file = self.file(one.path)
-        nodes = file.occurrences(one.name) if file is not None else []
-        here = [node for node in nodes if node.start_point[0] + 1 == one.line]
+        file = self.file(definition.path)
+        nodes = file.occurrences(definition.name) if file is not None else []
+        here = [node for node in nodes if node.start_point[0] + 1 == definition.line]
         return next((node for node in here if binding_of(node) is not None), here[0] if here else None)
 
-    def declaration(self, one: CodeDefinition) -> Node | None:
+    def declaration(self, definition: CodeDefinition) -> Node | None:
         """Return the function or class that a definition names, by its body."""
-        node = self.name_node(one)
+        node = self.name_node(definition)
         if node is None or node.parent is None:
             return None
         parent = node.parent
@@ -397,28 +404,30 @@ class Code:
             value = field_of(parent.named_children[-1], "value")  # of Lua
         return value if value is not None and (value.type in FUNCTIONS or value.type == "class") else parent
 
-    def is_function(self, one: Entity) -> bool:
+    def is_function(self, definition: Entity) -> bool:
         """Return whether something is a function or method."""
-        declared = self.declaration(one) if isinstance(one, CodeDefinition) else None
+        declared = self.declaration(definition) if isinstance(definition, CodeDefinition) else None
         return declared is not None and declared.type in FUNCTIONS | _SIGNATURES
 
-    def is_property(self, one: CodeDefinition) -> bool:
+    def is_property(self, definition: CodeDefinition) -> bool:
         """Return whether a method is read like a field."""
-        if one.language == "python":
-            return "property" in self.decorator(one)
-        declared = self.declaration(one)
-        if declared is not None and one.language == "scala":
+        if definition.language == "python":
+            return "property" in self.decorator(definition)
+        declared = self.declaration(definition)
+        if declared is not None and definition.language == "scala":
             return declared.type in FUNCTIONS and declared.child_by_field_name("parameters") is None
         return declared is not None and any(child.type == "get" for child in declared.children)
 
-    def is_extension(self, one: CodeDefinition) -> bool:
+    def is_extension(self, definition: CodeDefinition) -> bool:
         """Return whether a definition is an extension of a type of Swift, which is defined elsewhere."""
-        file = self.file(one.path) if one.language == "swift" else None
-        return file is not None and re.search(r"\bextension\b", file.lines(one.line, one.line)) is not None
+        file = self.file(definition.path) if definition.language == "swift" else None
+        return (
+            file is not None and re.search(r"\bextension\b", file.lines(definition.line, definition.line)) is not None
+        )
 
-    def decorator(self, one: CodeDefinition) -> str:
+    def decorator(self, definition: CodeDefinition) -> str:
         """Return the first decorator of a definition in Python, empty where it has none."""
-        file, declared = self.file(one.path), self.declaration(one)
+        file, declared = self.file(definition.path), self.declaration(definition)
         around = declared.parent if declared is not None else None
         if file is None or around is None or around.type != "decorated_definition":
             return ""
@@ -427,6 +436,8 @@ class Code:
 
 def rust_module(file: SourceFile, node: Node) -> Module:
     """Return the module of Rust that a place is in, with the modules written around it in its file."""
-    around = [one for one in above(node) if one.type == "mod_item" and one.child_by_field_name("body") is not None]
-    inner = [file.text(one.child_by_field_name("name")) for one in around]
+    around = [
+        other for other in above(node) if other.type == "mod_item" and other.child_by_field_name("body") is not None
+    ]
+    inner = [file.text(other.child_by_field_name("name")) for other in around]
     return Module(file.path, "rust", ".".join(reversed(inner)))

@@ -15,11 +15,13 @@ def implemented(names: Names, owner: CodeDefinition, method: str) -> Iterator[Co
     """Yield this method of each interface that a type has all methods of."""
     if owner.language != "go" or _methods_of(names.code, owner):
         return
-    declared = [one for one in names.code.defined(method) if one.owner and one.language == "go"]
-    for one in _only_of_interfaces(names.code, declared)[:60]:  # `Close` stands in hundreds
-        interface = _type_of(names.code, one)
+    declared = [
+        definition for definition in names.code.defined(method) if definition.owner and definition.language == "go"
+    ]
+    for definition in _only_of_interfaces(names.code, declared)[:60]:  # `Close` stands in hundreds
+        interface = _type_of(names.code, definition)
         if interface is not None and _has_all(names, owner, _methods_of(names.code, interface)):
-            yield one
+            yield definition
 
 
 def implementers(names: Names, interface: CodeDefinition) -> Iterator[CodeDefinition]:
@@ -28,16 +30,20 @@ def implementers(names: Names, interface: CodeDefinition) -> Iterator[CodeDefini
     if not methods:
         return
     rarest = min(methods, key=lambda name: (len(names.code.defined(name)), name))
-    types = (_type_of(names.code, one) for one in names.code.defined(rarest))
-    for one in dict.fromkeys(filter(None, types)):
-        if one.key != interface.key and not _methods_of(names.code, one) and _has_all(names, one, methods):
-            yield one
+    types = (_type_of(names.code, definition) for definition in names.code.defined(rarest))
+    for type_name in dict.fromkeys(filter(None, types)):
+        if (
+            type_name.key != interface.key
+            and not _methods_of(names.code, type_name)
+            and _has_all(names, type_name, methods)
+        ):
+            yield type_name
 
 
 def _has_all(names: Names, owner: CodeDefinition, methods: dict[str, int]) -> bool:
     for name, count in methods.items():
-        own = [one for one in names.member(owner, name) if isinstance(one, CodeDefinition)]
-        if not any(_parameters_of(names.code, one) == count for one in own):
+        own = [definition for definition in names.member(owner, name) if isinstance(definition, CodeDefinition)]
+        if not any(_parameters_of(names.code, definition) == count for definition in own):
             return False
     return bool(methods)
 
@@ -45,16 +51,22 @@ def _has_all(names: Names, owner: CodeDefinition, methods: dict[str, int]) -> bo
 def _type_of(code: Code, method: CodeDefinition) -> CodeDefinition | None:
     """Return the type in Go that a method belongs to."""
     folder, name = method.path.rpartition("/")[0], method.owner.rpartition(".")[2]
-    types = (one for one in code.defined(name) if one.language == "go" and one.path.rpartition("/")[0] == folder)
-    return next((one for one in types if not one.owner), None)
+    types = (
+        definition
+        for definition in code.defined(name)
+        if definition.language == "go" and definition.path.rpartition("/")[0] == folder
+    )
+    return next((type_name for type_name in types if not type_name.owner), None)
 
 
 def _only_of_interfaces(code: Code, methods: list[CodeDefinition]) -> list[CodeDefinition]:
     """Return those that have no receiver: `Take(key string) error` in an interface, by their lines alone."""
-    code.load_files(one.path for one in methods)
-    files = {one.path: code.file(one.path) for one in methods}
-    lines = ((one, file.lines(one.line, one.line)) for one in methods if (file := files[one.path]) is not None)
-    return [one for one, line in lines if not line.startswith("func ")]
+    code.load_files(method.path for method in methods)
+    files = {method.path: code.file(method.path) for method in methods}
+    lines = (
+        (method, file.lines(method.line, method.line)) for method in methods if (file := files[method.path]) is not None
+    )
+    return [definition for definition, line in lines if not line.startswith("func ")]
 
 
 def _methods_of(code: Code, owner: CodeDefinition) -> dict[str, int]:
@@ -63,11 +75,12 @@ def _methods_of(code: Code, owner: CodeDefinition) -> dict[str, int]:
     written = declared.child_by_field_name("type") if declared is not None else None
     file = code.file(owner.path)
     inside = written.named_children if written is not None and written.type == "interface_type" else []
-    elements = [one for one in inside if one.type == "method_elem"]
+    elements = [node for node in inside if node.type == "method_elem"]
     if file is None or len(elements) < min(len(inside), 2):
         return {}  # a constraint, or little beside what it embeds
     return {
-        file.text(one.child_by_field_name("name")): _count(one.child_by_field_name("parameters")) for one in elements
+        file.text(element.child_by_field_name("name")): _count(element.child_by_field_name("parameters"))
+        for element in elements
     }
 
 
@@ -80,4 +93,6 @@ def _parameters_of(code: Code, method: CodeDefinition) -> int:
 def _count(parameters: object) -> int:
     """Return the number of parameters: `(a, b int, c string)` has three, `(int, string)` two."""
     declared = getattr(parameters, "named_children", [])
-    return sum(max(len(one.children_by_field_name("name")), 1) for one in declared if "parameter" in one.type)
+    return sum(
+        max(len(parameter.children_by_field_name("name")), 1) for parameter in declared if "parameter" in parameter.type
+    )

@@ -176,7 +176,7 @@ class Modules:
             return Module(module.path, "rust", module.inside.rpartition(".")[0])
         folder = folder_of(module.path)
         folder = folder_of(folder) if module.path.endswith("/mod.rs") else folder
-        return self._existing((*(joined(folder, one) for one in ("mod.rs", *_CRATE_FILES)), f"{folder}.rs"), "rust")
+        return self._existing((*(joined(folder, name) for name in ("mod.rs", *_CRATE_FILES)), f"{folder}.rs"), "rust")
 
     # Files and the files that they import
 
@@ -264,8 +264,8 @@ def imports_between(store: Store, paths: Sequence[str]) -> Iterator[tuple[str, s
 
 def _imported_files(modules: Modules, document: Document, words: Iterable[str] = ("",)) -> list[str]:
     """Return the files that a file imports with one of these words."""
-    targets = [one[0] for one in document.fields.get("imports", ()) if any(word in one[0] for word in words)]
-    return [one for target in targets for one in modules.files(document.key, target, FAMILIES[document.language])]
+    targets = [field[0] for field in document.fields.get("imports", ()) if any(word in field[0] for word in words)]
+    return [file for target in targets for file in modules.files(document.key, target, FAMILIES[document.language])]
 
 
 class Imports(ABC):
@@ -282,7 +282,7 @@ class Imports(ABC):
 
     def of_members(self, owners: Entities, name: str) -> Entities:
         """Return what a name is inside any of these."""
-        return tuple(dict.fromkeys(one for owner in owners for one in self.member(owner, name)))
+        return tuple(dict.fromkeys(entity for owner in owners for entity in self.member(owner, name)))
 
     def in_module(self, module: Module, name: str) -> Entities:
         """Return what a module itself defines."""
@@ -300,9 +300,9 @@ class Imports(ABC):
         if name == "default":
             match = _DEFAULT_EXPORT.search(file.source.decode("utf-8", "replace"))
             return (self.in_module(module, match[1] or match[2]) if match else ()) or (OUTSIDE,)
-        for one in file.imports:
-            if name in one.names:
-                again = self.imported(file, one, name)
+        for imported in file.imports:
+            if name in imported.names:
+                again = self.imported(file, imported, name)
                 if again and again != (OUTSIDE,):
                     return again
         child = self.modules.child(module, name)
@@ -312,10 +312,10 @@ class Imports(ABC):
         """Return a member of the table that a module of Lua returns."""
         file = self.code.file(module.path)
         returned = _RETURNED.findall(file.source.decode("utf-8", "replace")) if file is not None else []
-        own = [one for one in self.code.defined(name) if one.path == module.path]
-        table = [one for one in own if returned and one.owner == returned[-1]]
+        own = [definition for definition in self.code.defined(name) if definition.path == module.path]
+        table = [definition for definition in own if returned and definition.owner == returned[-1]]
         # A class that is returned has its own members; a table that is written out names local functions.
-        return tuple(table or (one for one in own if not returned and not one.owner)) or (OUTSIDE,)
+        return tuple(table or (definition for definition in own if not returned and not definition.owner)) or (OUTSIDE,)
 
     def of_package(self, file: SourceFile, name: str) -> Entities:
         """Return what the other files of the package define, in languages where that needs no import."""
@@ -328,21 +328,33 @@ class Imports(ABC):
             return self._of_packages(self.packages_of(file), name)
         if file.language == "php":
             namespace = self.namespace_of(file)
-            return tuple(one for one in self.code.defined(name) if one.language == "php" and one.owner == namespace)
-        macros = [one for one in self.code.defined(name) if self._is_macro(one)] if file.language == "rust" else []
-        return tuple(macros) if len({one.key for one in macros}) == 1 else ()
+            return tuple(
+                definition
+                for definition in self.code.defined(name)
+                if definition.language == "php" and definition.owner == namespace
+            )
+        macros = (
+            [definition for definition in self.code.defined(name) if self._is_macro(definition)]
+            if file.language == "rust"
+            else []
+        )
+        return tuple(macros) if len({macro.key for macro in macros}) == 1 else ()
 
     def _of_java(self, package: str, name: str) -> Entities:
         """Return the classes of a package, below any source root."""
         ends = f"/{package.replace('.', '/')}"
-        same = [one for one in self.code.defined(name) if one.language == "java" and not one.owner]
-        return tuple(one for one in same if f"/{folder_of(one.path)}".endswith(ends))
+        same = [
+            definition
+            for definition in self.code.defined(name)
+            if definition.language == "java" and not definition.owner
+        ]
+        return tuple(definition for definition in same if f"/{folder_of(definition.path)}".endswith(ends))
 
     def packages_of(self, file: SourceFile) -> tuple[str, ...]:
         """Return the packages that a file is in, the innermost first: `a.b` and `a` of two clauses in Scala."""
         if file.path not in self._packages:
             clauses = _PACKAGE_CLAUSE.findall(file.source.decode("utf-8", "replace"))
-            clauses = [one.replace("`", "") for one in (clauses if file.language == "scala" else clauses[:1])]
+            clauses = [clause.replace("`", "") for clause in (clauses if file.language == "scala" else clauses[:1])]
             self._packages[file.path] = tuple(".".join(clauses[:end]) for end in range(len(clauses), 0, -1)) or ("",)
         return self._packages[file.path]
 
@@ -354,86 +366,98 @@ class Imports(ABC):
     def _of_packages(self, packages: Sequence[str], name: str) -> Entities:
         """Return what the innermost of these packages defines of a name, extensions of classes included."""
         named = self._packaged(name)
-        top = [(one, package) for one, package in named if "." not in self._written(one)]
-        every = ([one for one, package in top if package == wanted] for wanted in packages)
+        top = [(definition, package) for definition, package in named if "." not in self._written(definition)]
+        every = ([definition for definition, package in top if package == wanted] for wanted in packages)
         return tuple(next(filter(None, every), ()))
 
     def _packaged(self, name: str) -> list[tuple[CodeDefinition, str]]:
         """Return the definitions of a name in languages with packages, with their packages."""
-        named = [one for one in self.code.defined(name) if one.language in _PACKAGED]
-        self.code.load_files(one.path for one in named)
-        files = ((one, self.code.file(one.path)) for one in named)
-        return [(one, self.packages_of(file)[0]) for one, file in files if file is not None]
+        named = [definition for definition in self.code.defined(name) if definition.language in _PACKAGED]
+        self.code.load_files(definition.path for definition in named)
+        files = ((definition, self.code.file(definition.path)) for definition in named)
+        return [(definition, self.packages_of(file)[0]) for definition, file in files if file is not None]
 
-    def is_extension(self, one: CodeDefinition) -> bool:
+    def is_extension(self, definition: CodeDefinition) -> bool:
         """Return whether the owner of a definition of Kotlin is the type that it extends, not a class around it."""
-        file = self.code.file(one.path) if one.owner and one.language == "kotlin" else None
-        match = re.search(rf"(\.)?`?\b{re.escape(one.name)}\b", file.lines(one.line, one.line)) if file else None
+        file = self.code.file(definition.path) if definition.owner and definition.language == "kotlin" else None
+        match = (
+            re.search(rf"(\.)?`?\b{re.escape(definition.name)}\b", file.lines(definition.line, definition.line))
+            if file
+            else None
+        )
         return match is not None and match[1] is not None
 
-    def _written(self, one: CodeDefinition) -> str:
+    def _written(self, definition: CodeDefinition) -> str:
         """Return the name by which an import calls a definition: an extension is imported without what it extends."""
-        around = one.owner.rpartition(".")[0] if self.is_extension(one) else one.owner
-        return f"{around}.{one.name}" if around else one.name
+        around = definition.owner.rpartition(".")[0] if self.is_extension(definition) else definition.owner
+        return f"{around}.{definition.name}" if around else definition.name
 
     def imported_name(self, target: str) -> Entities:
         """Return what the whole name of an import means in languages with packages, or the end of one in Scala."""
         plain = target.replace(".Companion", "").replace("`", "")
         found = []
-        for one, package in self._packaged(plain.rpartition(".")[2]):
-            full = f".{package}.{self._written(one)}"
-            if full == f".{plain}" or (one.language == "scala" and full.endswith(f".{plain}")):
-                found.append(one)
+        for definition, package in self._packaged(plain.rpartition(".")[2]):
+            full = f".{package}.{self._written(definition)}"
+            if full == f".{plain}" or (definition.language == "scala" and full.endswith(f".{plain}")):
+                found.append(definition)
         return tuple(found)
 
-    def _is_macro(self, one: CodeDefinition) -> bool:
-        file = self.code.file(one.path) if one.language == "rust" else None
-        return file is not None and f"macro_rules! {one.name}" in file.lines(one.line, one.line)
+    def _is_macro(self, definition: CodeDefinition) -> bool:
+        file = self.code.file(definition.path) if definition.language == "rust" else None
+        return file is not None and f"macro_rules! {definition.name}" in file.lines(definition.line, definition.line)
 
     def starred(self, file: SourceFile, name: str) -> Entities:
         """Return what comes in by `import *`, `use super::*` or `import . "pkg"`."""
-        for one in file.imports:
-            if "*" in one.names or "." in one.names:
-                of_java = self._of_java(one.target, name) if file.language == "java" else ()
+        for imported in file.imports:
+            if "*" in imported.names or "." in imported.names:
+                of_java = self._of_java(imported.target, name) if file.language == "java" else ()
                 if file.language in {"kotlin", "scala"}:
-                    of_java = self._of_packages([one.target], name) or self.of_members(
-                        self.imported_name(one.target), name
+                    of_java = self._of_packages([imported.target], name) or self.of_members(
+                        self.imported_name(imported.target), name
                     )
-                members = of_java or self.of_members(self.module_of(file, one), name)
-                if any(isinstance(one, CodeDefinition) for one in members):
+                members = of_java or self.of_members(self.module_of(file, imported), name)
+                if any(isinstance(member, CodeDefinition) for member in members):
                     return members
         return ()
 
-    def imported(self, file: SourceFile, one: Import, name: str) -> Entities:
+    def imported(self, file: SourceFile, imported: Import, name: str) -> Entities:
         """Return what an import binds to a name."""
-        family, statement, written = FAMILIES[file.language], file.lines(one.start, one.end), re.escape(name)
+        family, statement, written = FAMILIES[file.language], file.lines(imported.start, imported.end), re.escape(name)
         alias = re.search(rf"([\w$]+)(?:\s+as\s+|\s*:\s*){written}\b", statement)
         if family == "rust":
-            whole, last = self.module_of(file, one), one.target.rpartition("::")[2]
+            whole, last = self.module_of(file, imported), imported.target.rpartition("::")[2]
             return whole if last == name or (alias and last == alias[1]) else self.of_members(whole, name)
         if family == "python" and statement.lstrip().startswith("import"):
-            target = one.target if alias else one.target.partition(".")[0]
+            target = imported.target if alias else imported.target.partition(".")[0]
             return (self.modules.find(file.path, target, family) or OUTSIDE,)
         if family == "ecmascript" and not re.search(rf"\{{[^}}]*\b{written}\b", statement):
-            modules = self.module_of(file, one)
+            modules = self.module_of(file, imported)
             return modules if re.search(rf"\*\s+as\s+{written}\b", statement) else self.of_members(modules, "default")
         if family in {"python", "ecmascript"}:
-            return self.of_members(self.module_of(file, one), alias[1] if alias else name)
+            return self.of_members(self.module_of(file, imported), alias[1] if alias else name)
         if family in {"go", "lua"}:
-            return self.module_of(file, one)
+            return self.module_of(file, imported)
         if family in {"kotlin", "scala"}:
-            return self.imported_name(one.target) or (OUTSIDE,)
-        path = _SEPARATOR.sub("/", one.target)
-        named = [(one, one.qualified.replace(".", "/")) for one in self.code.defined(path.rpartition("/")[2])]
-        ends = [(one, (one.path.rpartition(".")[0], f"{folder_of(one.path)}/{inner}")) for one, inner in named]
-        return tuple(one for one, homes in ends if any(home.endswith(path) for home in homes)) or (OUTSIDE,)
+            return self.imported_name(imported.target) or (OUTSIDE,)
+        path = _SEPARATOR.sub("/", imported.target)
+        named = [
+            (definition, definition.qualified.replace(".", "/"))
+            for definition in self.code.defined(path.rpartition("/")[2])
+        ]
+        ends = [
+            (definition, (definition.path.rpartition(".")[0], f"{folder_of(definition.path)}/{inner}"))
+            for definition, inner in named
+        ]
+        return tuple(definition for definition, homes in ends if any(home.endswith(path) for home in homes)) or (
+            OUTSIDE,
+        )
 
-    def module_of(self, file: SourceFile, one: Import) -> Entities:
+    def module_of(self, file: SourceFile, imported: Import) -> Entities:
         """Return what an import names before its names."""
         if file.language != "rust":
-            return (self.modules.find(file.path, one.target, FAMILIES[file.language]) or OUTSIDE,)
-        node = file.node_at(file.line_starts[one.start - 1])
-        return self.rust_path(file, one.target.split("::"), node) if node is not None else (OUTSIDE,)
+            return (self.modules.find(file.path, imported.target, FAMILIES[file.language]) or OUTSIDE,)
+        node = file.node_at(file.line_starts[imported.start - 1])
+        return self.rust_path(file, imported.target.split("::"), node) if node is not None else (OUTSIDE,)
 
     def rust_path(self, file: SourceFile, segments: Sequence[str], node: Node) -> Entities:
         """Return a path of Rust from its beginning."""

@@ -106,7 +106,11 @@ class Names(Imports):
         if node is None:
             return ()
         line = node.start_point[0] + 1
-        return tuple(one for one in self.code.defined(file.text(node)) if one.path == file.path and one.line == line)
+        return tuple(
+            definition
+            for definition in self.code.defined(file.text(node))
+            if definition.path == file.path and definition.line == line
+        )
 
     # Members
 
@@ -133,40 +137,53 @@ class Names(Imports):
             if isinstance(base, CodeDefinition) and base.name == name:
                 return (base,)
             members = self.member(base, name)
-            if any(isinstance(one, CodeDefinition) for one in members):
+            if any(isinstance(member, CodeDefinition) for member in members):
                 return members
         return self.of_members(self._aliased(owner), name) or (OUTSIDE,)
 
     def _own_members(self, owner: CodeDefinition, name: str) -> Entities:
-        candidates = [one for one in self.code.defined(name) if one.owner and one.language == owner.language]
-        here = [one for one in candidates if one.path == owner.path and one.owner == owner.qualified]
+        candidates = [
+            definition
+            for definition in self.code.defined(name)
+            if definition.owner and definition.language == owner.language
+        ]
+        here = [
+            candidate for candidate in candidates if candidate.path == owner.path and candidate.owner == owner.qualified
+        ]
         if here or "outside" not in RULES[owner.language] or owner.language == "lua":
             return tuple(here)
-        last = [one for one in candidates if one.owner.rpartition(".")[2] == owner.name]
+        last = [candidate for candidate in candidates if candidate.owner.rpartition(".")[2] == owner.name]
         if owner.language == "go":
-            return tuple(one for one in last if folder_of(one.path) == folder_of(owner.path))
+            return tuple(definition for definition in last if folder_of(definition.path) == folder_of(owner.path))
         if owner.language == "rust":  # the `impl` blocks in the file of a type, else in its crate
-            crate, near = self.modules.crate_of(owner.path), [one for one in last if one.path == owner.path]
-            return tuple(near or (one for one in last if self.modules.crate_of(one.path) == crate))
-        exact = [one for one in last if one.owner == owner.qualified]
+            crate, near = (
+                self.modules.crate_of(owner.path),
+                [definition for definition in last if definition.path == owner.path],
+            )
+            return tuple(near or (definition for definition in last if self.modules.crate_of(definition.path) == crate))
+        exact = [definition for definition in last if definition.owner == owner.qualified]
         if owner.language == "kotlin":  # an extension names the class alone
-            exact += [one for one in last if one.owner == owner.name and one not in exact]
+            exact += [definition for definition in last if definition.owner == owner.name and definition not in exact]
         # Outside of the class its namespaces may be left out: `void logger::flush()` below `using namespace`.
         exact = exact or [
-            one for one in last if owner.language == "cpp" and f".{owner.qualified}".endswith(f".{one.owner}")
+            definition
+            for definition in last
+            if owner.language == "cpp" and f".{owner.qualified}".endswith(f".{definition.owner}")
         ]
         return tuple(exact or ([] if owner.owner and owner.language != "ruby" else last))
 
     def _member_values(self, owners: Entities, name: str) -> Entities:
         """Return the values of a field, a property or a method without its call."""
         values = (self.field(owner, name) or self._properties(self.member(owner, name)) for owner in owners)
-        return tuple(dict.fromkeys(one for row in values for one in row))
+        return tuple(dict.fromkeys(value for row in values for value in row))
 
     def _properties(self, members: Entities) -> Entities:
         values: list[Entity] = []
-        for one in members:
-            is_read = isinstance(one, CodeDefinition) and self.code.is_property(one)
-            values += self.returned(one) if is_read and isinstance(one, CodeDefinition) else self._as_value(one)
+        for member in members:
+            is_read = isinstance(member, CodeDefinition) and self.code.is_property(member)
+            values += (
+                self.returned(member) if is_read and isinstance(member, CodeDefinition) else self._as_value(member)
+            )
         return tuple(values)
 
     def _aliased(self, owner: CodeDefinition) -> Entities:
@@ -184,17 +201,18 @@ class Names(Imports):
         if owner.key not in self._bases:
             self._bases[owner.key] = ()
             entities = self._named_bases(owner) if owner.row >= 0 else ()
-            self._bases[owner.key] = tuple(one for one in dict.fromkeys(entities) if one != owner)
+            self._bases[owner.key] = tuple(entity for entity in dict.fromkeys(entities) if entity != owner)
         return self._bases[owner.key]
 
     def _named_bases(self, owner: CodeDefinition) -> Iterator[Entity]:
-        is_open = owner.language in _OPEN
         rows = {owner.row}
-        if is_open:
-            rows |= {one.row for one in self.code.defined(owner.name) if one.language == owner.language}
+        if owner.language in _OPEN:
+            rows |= {
+                definition.row for definition in self.code.defined(owner.name) if definition.language == owner.language
+            }
         for row, _, name in self.code.store.edges_from(sorted(rows), [EdgeType.INHERITS]):
             part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
-            if file is None or (is_open and row != owner.row and part.name.rpartition(".")[2] != owner.name):
+            if file is None or (row != owner.row and part.name.rpartition(".")[2] != owner.name):
                 continue
             first, last = file.range(part.start, part.end)
             for node in file.occurrences(name):
@@ -230,7 +248,9 @@ class Names(Imports):
 
     def _bases_around(self, file: SourceFile, node: Node) -> Entities:
         around = self.enclosing(file, node)
-        return tuple(base for one in around if isinstance(one, CodeDefinition) for base in self.bases(one))
+        return tuple(
+            base for definition in around if isinstance(definition, CodeDefinition) for base in self.bases(definition)
+        )
 
     def field(self, owner: Entity, name: str, depth: int = 0) -> Entities:
         """Return the type of a field by its declaration or by what is assigned to it in its class."""
@@ -299,7 +319,7 @@ class Names(Imports):
         name = last_name(node)
         owner, text = owner_of(name), file.text(name)
         values = self._member_values(self.value(file, owner), text)
-        if file.language in _CURRIED and owner is not None and all(one is OUTSIDE for one in values):
+        if file.language in _CURRIED and owner is not None and all(value is OUTSIDE for value in values):
             found = self._of_path(file, owner, text)
             return tuple(value for one in found for value in self._as_value(one)) or values
         return values
@@ -326,8 +346,10 @@ class Names(Imports):
     def dotted(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return what a dotted name at a place is: each step is a field or member of the one before."""
         if file.language == "php" and "." in name:
-            named = [one for one in self.code.defined(name.rpartition(".")[2]) if one.language == "php"]
-            if whole := tuple(one for one in named if one.qualified == name):
+            named = [
+                definition for definition in self.code.defined(name.rpartition(".")[2]) if definition.language == "php"
+            ]
+            if whole := tuple(definition for definition in named if definition.qualified == name):
                 return whole
         first, *rest = name.split(".")
         if first in {"crate", "super"} and file.language == "rust":
@@ -349,12 +371,12 @@ class Names(Imports):
         if types:
             return types
         entities = self.imported(file, bound, name) if bound is not None else self.unbound(file, name, node)
-        return tuple(dict.fromkeys(one for entity in entities for one in self._as_value(entity)))
+        return tuple(dict.fromkeys(value for entity in entities for value in self._as_value(entity)))
 
     def _field_around(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return the type of the field of a class around a place that a bare name means."""
-        around = (one for classes in self.classes_around(file, node) for one in classes)
-        return next(filter(None, (self.field(one, name) for one in around)), ())
+        around = (class_name for classes in self.classes_around(file, node) for class_name in classes)
+        return next(filter(None, (self.field(scope, name) for scope in around)), ())
 
     def _as_value(self, entity: Entity) -> Entities:
         """Return the type of a constant; classes, functions and modules themselves."""
@@ -385,7 +407,7 @@ class Names(Imports):
 
     def _told_in_comment(self, file: SourceFile, node: Node) -> Entities:
         """Return the type that a comment gives a parameter or a property of PHP."""
-        around = next((one for one in above(node) if one.type in _DOCUMENTED), None)
+        around = next((other for other in above(node) if other.type in _DOCUMENTED), None)
         if around is None:
             return ()
         if around.type == "property_declaration":
@@ -413,11 +435,15 @@ class Names(Imports):
         """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest."""
         defined = self.code.defined(file.text(node))
         near = [
-            one for one in defined if one.path.endswith("conftest.py") and file.path.startswith(folder_of(one.path))
+            definition
+            for definition in defined
+            if definition.path.endswith("conftest.py") and file.path.startswith(folder_of(definition.path))
         ]
-        homes = [one for one in defined if one.path == file.path] + sorted(near, key=lambda one: -len(one.path))
+        homes = [definition for definition in defined if definition.path == file.path] + sorted(
+            near, key=lambda definition: -len(definition.path)
+        )
         # A decorator comes after the place, because its file is parsed for it.
-        return next((self.returned(one) for one in homes if "fixture" in self.code.decorator(one)), ())
+        return next((self.returned(home) for home in homes if "fixture" in self.code.decorator(home)), ())
 
     # Calls
 
@@ -439,7 +465,7 @@ class Names(Imports):
             return whole
         if owner is not None:
             members = self.of_members(self.value(file, owner), name)
-            if any(isinstance(one, CodeDefinition) for one in members):
+            if any(isinstance(entity, CodeDefinition) for entity in members):
                 return members
             path = self._of_path(file, owner, name) if file.language in _CURRIED else ()
             is_known = bool(members) or file.language == "kotlin"
@@ -472,29 +498,33 @@ class Names(Imports):
         """Return what extends a value whose class has no such method: an import of Kotlin, a `using` of C#."""
         if file.language == "csharp":
             here = _CSHARP_NAMESPACE.findall(file.source.decode("utf-8", "replace"))
-            seen = {one.target for one in file.imports} | {"", *here}
-            near = [one for one in self.code.defined(name) if self._extends(one)]
-            spaces = [(one, one.owner.rpartition(".")[0]) for one in near]
-            near = [one for one, space in spaces if any(f"{other}.".startswith(f"{space}.") for other in seen)]
-            return tuple(near) if len({one.key for one in near}) == 1 else ()
-        named = [one for one in file.imports if name in one.names] if file.language == "kotlin" else []
-        entities = (entity for one in named for entity in self.imported(file, one, name))
-        return tuple(one for one in entities if isinstance(one, CodeDefinition) and self.is_extension(one))
+            seen = {imported.target for imported in file.imports} | {"", *here}
+            extending = [definition for definition in self.code.defined(name) if self._extends(definition)]
+            spaces = [(definition, definition.owner.rpartition(".")[0]) for definition in extending]
+            near = [
+                definition for definition, space in spaces if any(f"{other}.".startswith(f"{space}.") for other in seen)
+            ]
+            return tuple(near) if len({definition.key for definition in near}) == 1 else ()
+        named = [imported for imported in file.imports if name in imported.names] if file.language == "kotlin" else []
+        entities = (entity for imported in named for entity in self.imported(file, imported, name))
+        return tuple(entity for entity in entities if isinstance(entity, CodeDefinition) and self.is_extension(entity))
 
-    def _extends(self, one: CodeDefinition) -> bool:
+    def _extends(self, definition: CodeDefinition) -> bool:
         """Return whether a static method of C# can be called on its first argument."""
-        declared = self.code.declaration(one) if one.language == "csharp" and one.owner else None
+        is_method = definition.language == "csharp" and bool(definition.owner)
+        declared = self.code.declaration(definition) if is_method else None
         parameters = declared.child_by_field_name("parameters") if declared is not None else None
-        file = self.code.file(one.path)
+        file = self.code.file(definition.path)
         return file is not None and file.text(parameters).lstrip("( \t\r\n").startswith("this ")
 
     def _of_renamed(self, file: SourceFile, node: Node) -> Entities:
         """Return what a name means in an import that gives it another one: `cents` of `import { cents as c }`."""
         line, form = node.start_point[0] + 1, rf"(?<![\w$]){re.escape(file.text(node))}\s+(?:as|=>)\s+([\w$]+)"
-        for one in file.imports:
-            match = re.search(form, file.lines(one.start, one.end)) if one.start <= line <= one.end else None
-            if match is not None and match[1] in one.names:
-                return self.imported(file, one, match[1])
+        for statement in file.imports:
+            is_here = statement.start <= line <= statement.end
+            match = re.search(form, file.lines(statement.start, statement.end)) if is_here else None
+            if match is not None and match[1] in statement.names:
+                return self.imported(file, statement, match[1])
         return ()
 
     def _of_whole_name(self, file: SourceFile, node: Node) -> Entities:
@@ -502,7 +532,7 @@ class Names(Imports):
         if node.parent is None or node.parent.type != "scope_resolution" or file.language != "ruby":
             return ()
         written = file.text(node.parent).replace("::", ".").strip(".")
-        return tuple(one for one in self.code.defined(file.text(node)) if one.qualified == written)
+        return tuple(definition for definition in self.code.defined(file.text(node)) if definition.qualified == written)
 
     def _called(self, file: SourceFile, node: Node) -> Entities:
         """Return what a call gives back."""
@@ -521,11 +551,11 @@ class Names(Imports):
         if text == "super" and file.language == "python":
             return self._bases_around(file, node)
         entities = self.meaning(file, name)
-        if text in syntax.PASSING and not any(isinstance(one, CodeDefinition) for one in entities):
+        if text in syntax.PASSING and not any(isinstance(entity, CodeDefinition) for entity in entities):
             return self.value(file, owner_of(name))
-        if file.language in {"php", "swift"} and any(self._returns_self(one) for one in entities):
+        if file.language in {"php", "swift"} and any(self._returns_self(entity) for entity in entities):
             return self.value(file, owner_of(name)) or self.enclosing(file, node)
-        return tuple(dict.fromkeys(value for one in entities for value in self.result(one)))
+        return tuple(dict.fromkeys(value for entity in entities for value in self.result(entity)))
 
     def _returns_self(self, entity: Entity) -> bool:
         """Return whether a method returns an object of the class that it is called on, which may be an heir."""
@@ -544,9 +574,9 @@ class Names(Imports):
             return self.returned(entity)
         return (entity,) if declared is not None and declared.type in syntax.CONSTRUCTED else ()
 
-    def returned(self, one: CodeDefinition) -> Entities:
+    def returned(self, definition: CodeDefinition) -> Entities:
         """Return what a function returns: by its written type, else by its first `return` that tells."""
-        file, declared = self.code.file(one.path), self.code.declaration(one)
+        file, declared = self.code.file(definition.path), self.code.declaration(definition)
         if file is None or declared is None:
             return ()
         written = field_of(declared, "return_type", "result", "returns", "type") or result_type(declared)
@@ -572,16 +602,16 @@ class Names(Imports):
         around = list(scopes(node))
         depths = {scope.id: -place for place, scope in enumerate(around)}
         places: list[tuple[int, bool, int, Binding | Import]] = []
-        imports = [one for one in file.imports if name in one.names]
+        imports = [imported for imported in file.imports if name in imported.names]
         for scope, binding in self._bindings(file, name):
             start, line = binding.node.start_byte, binding.node.start_point[0] + 1
-            is_import = any(one.start <= line <= one.end for one in imports)
+            is_import = any(imported.start <= line <= imported.end for imported in imports)
             if scope in depths and not is_import and not _is_inside(node, binding.value) and binding.node != node:
                 places.append((depths[scope], start < node.start_byte, start, binding))
-        for one in imports:
-            start = file.range(one.start, one.end)[0]
+        for imported in imports:
+            start = file.range(imported.start, imported.end)[0]
             own = next((scope for scope in around if scope.start_byte <= start < scope.end_byte), around[-1])
-            places.append((depths[own.id], start < node.start_byte, start, one))
+            places.append((depths[own.id], start < node.start_byte, start, imported))
         # The innermost, of those the last before the place, else the first behind it.
         order = max(places, key=lambda place: (*place[:2], place[2] if place[1] else -place[2]), default=None)
         return order[3] if order is not None else None
@@ -608,33 +638,46 @@ class Names(Imports):
             return (OUTSIDE,)
         # In a language without imports by name (C, Ruby, PHP) a bare name means its definitions if so few.
         loose = self._loose(file, name, node)
-        return loose if 0 < len({one.key for one in loose}) <= 3 else ()
+        return loose if 0 < len({definition.key for definition in loose}) <= 3 else ()
 
     def _of_class_around(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return the member of a class around a place that a bare name means, in languages where it may."""
         around = self.classes_around(file, node, with_heads=False) if "member" in file.rules else ()
         every = (self.of_members(owners, name) for owners in around)
-        members = (tuple(one for one in each if isinstance(one, CodeDefinition)) for each in every)
+        members = (tuple(definition for definition in each if isinstance(definition, CodeDefinition)) for each in every)
         return next(filter(None, members), ())
 
     def _loose(self, file: SourceFile, name: str, node: Node) -> tuple[CodeDefinition, ...]:
         """Return the definitions of a name that a file without imports by name may mean: no constructors, no tests."""
-        own = [one for one in self.code.defined(name) if FAMILIES[one.language] == FAMILIES[file.language]]
-        own = _narrowed(own, lambda one: one.owner.rpartition(".")[2] != name)
+        own = [
+            definition
+            for definition in self.code.defined(name)
+            if FAMILIES[definition.language] == FAMILIES[file.language]
+        ]
+        own = _narrowed(own, lambda definition: definition.owner.rpartition(".")[2] != name)
         if file.language == "swift":
-            own = _narrowed([one for one in own if not one.owner], lambda one: not self.code.is_extension(one))
+            own = _narrowed(
+                [definition for definition in own if not definition.owner],
+                lambda definition: not self.code.is_extension(definition),
+            )
             own = own[:1] if own and self.code.is_extension(own[0]) else own
         if not file.document.secondary:
-            own = _narrowed(own, lambda one: not is_secondary(one.path))
+            own = _narrowed(own, lambda definition: not is_secondary(definition.path))
         if file.language == "php":
-            own = [one for one in own if not self.is_member(one)]  # a method is never called by its name alone
+            own = [
+                definition for definition in own if not self.is_member(definition)
+            ]  # a method is never called by its name alone
         if file.language in {"cpp", "csharp"}:
             own = self._in_reach(file, node, own) or own
             # A bare name is no method of another class: those around and their bases were looked at before.
-            own = [one for one in own if not (one.owner and self.code.is_function(one) and self._is_method(one))]
+            own = [
+                definition
+                for definition in own
+                if not (definition.owner and self.code.is_function(definition) and self._is_method(definition))
+            ]
         elif file.language == "ruby":
             own = self._of_ruby(file, name, node, own)
-        return tuple(_narrowed(own, lambda one: one.path == file.path))
+        return tuple(_narrowed(own, lambda definition: definition.path == file.path))
 
     def _of_ruby(self, file: SourceFile, name: str, node: Node, named: list[CodeDefinition]) -> list[CodeDefinition]:
         """Return what a bare name of Ruby may mean: a constant of the modules around, a method that can be mixed in."""
@@ -642,20 +685,24 @@ class Names(Imports):
             names = (file.text(outer.child_by_field_name("name")) for outer in above(node) if outer.type in _RUBY)
             parts = ".".join(filter(None, reversed([*names]))).replace("::", ".").split(".")
             reach = [".".join(parts[:end]) for end in range(len(parts), -1, -1)]
-            near = ([one for one in named if one.owner == owner] for owner in reach)
+            near = ([definition for definition in named if definition.owner == owner] for owner in reach)
             return next(filter(None, near), named)
         # The methods of a class are for its own objects; those of a module are for whoever includes it.
-        mixed = [one for one in named if not one.owner or self._is_module(one)]
-        return mixed or (named if len({one.owner for one in named}) == 1 else [])
+        mixed = [definition for definition in named if not definition.owner or self._is_module(definition)]
+        return mixed or (named if len({definition.owner for definition in named}) == 1 else [])
 
-    def _is_method(self, one: CodeDefinition) -> bool:
+    def _is_method(self, definition: CodeDefinition) -> bool:
         """Return whether the owner of a function is a class by its last name, the others may be missing."""
-        homes = map(self.code.declaration, self.code.defined(one.owner.rpartition(".")[2]))
+        homes = map(self.code.declaration, self.code.defined(definition.owner.rpartition(".")[2]))
         return any(node is not None and node.type not in _SPACES for node in homes)
 
-    def _is_module(self, one: CodeDefinition) -> bool:
+    def _is_module(self, definition: CodeDefinition) -> bool:
         """Return whether the owner of a method of Ruby is a module."""
-        homes = [home for home in self.code.defined(one.owner.rpartition(".")[2]) if home.qualified == one.owner]
+        homes = [
+            home
+            for home in self.code.defined(definition.owner.rpartition(".")[2])
+            if home.qualified == definition.owner
+        ]
         declared = (self.code.declaration(home) for home in homes)
         return any(node is not None and node.type == "module" for node in declared)
 
@@ -666,11 +713,13 @@ class Names(Imports):
         reach = [{".".join(parts[:end])} for end in range(len(parts), -1, -1)]
         imported = {one.target.replace("::", ".") for one in file.imports}
         near = ([one for one in named if one.owner in owners] for owners in (*reach, imported))
-        return next(filter(None, near), [one for one in named if not self.is_member(one)])
+        return next(filter(None, near), [definition for definition in named if not self.is_member(definition)])
 
-    def is_member(self, one: CodeDefinition) -> bool:
+    def is_member(self, definition: CodeDefinition) -> bool:
         """Return whether the owner of a definition is a class, not a namespace."""
-        return any(owner.qualified == one.owner for owner in self.code.defined(one.owner.rpartition(".")[2]))
+        return any(
+            owner.qualified == definition.owner for owner in self.code.defined(definition.owner.rpartition(".")[2])
+        )
 
     def guess(self, file: SourceFile, node: Node) -> tuple[CodeDefinition, ...]:
         """Return the methods of this name, where one class alone has it and the file names that class.
@@ -683,38 +732,51 @@ class Names(Imports):
             imported = tuple(one for one in self._extending(file, name) if isinstance(one, CodeDefinition))
         if imported or name in syntax.COMMON:
             return imported
-        named = (one for one in self.code.defined(name) if FAMILIES[one.language] == FAMILIES[file.language])
-        methods = [one for one in named if one.owner]
-        methods = _narrowed(methods, lambda one: not is_secondary(one.path))
-        owners = {one.owner.rpartition(".")[2] for one in methods}
-        if file.language in {"lua", "php"} and len({one.key for one in methods}) > 1:
+        named = (
+            definition
+            for definition in self.code.defined(name)
+            if FAMILIES[definition.language] == FAMILIES[file.language]
+        )
+        methods = [definition for definition in named if definition.owner]
+        methods = _narrowed(methods, lambda definition: not is_secondary(definition.path))
+        owners = {method.owner.rpartition(".")[2] for method in methods}
+        if file.language in {"lua", "php"} and len({method.key for method in methods}) > 1:
             return ()  # every module of Lua may call its table `M`
         if len(owners) != 1 or not (file.path == methods[0].path or any(file.places(owners.pop()))):
             return ()
-        return tuple(one for one in methods if self.code.is_function(one))
+        return tuple(method for method in methods if self.code.is_function(method))
 
     def _of_imported_trait(self, file: SourceFile, name: str) -> tuple[CodeDefinition, ...]:
         """Return the method of the one imported trait that has it, whatever it is called on."""
-        imported = (entity for one in file.imports for each in one.names for entity in self.imported(file, one, each))
-        traits = dict.fromkeys(one for one in imported if isinstance(one, CodeDefinition) and self._is_trait(one))
-        methods = [one for one in self.of_members(tuple(traits), name) if isinstance(one, CodeDefinition)]
+        imported = (
+            entity
+            for imported_item in file.imports
+            for each in imported_item.names
+            for entity in self.imported(file, imported_item, each)
+        )
+        traits = dict.fromkeys(
+            definition
+            for definition in imported
+            if isinstance(definition, CodeDefinition) and self._is_trait(definition)
+        )
+        methods = [member for member in self.of_members(tuple(traits), name) if isinstance(member, CodeDefinition)]
         return tuple(methods) if len(methods) == 1 else ()
 
-    def _is_trait(self, one: CodeDefinition) -> bool:
-        declared = self.code.declaration(one)
+    def _is_trait(self, definition: CodeDefinition) -> bool:
+        declared = self.code.declaration(definition)
         return declared is not None and declared.type == "trait_item"
 
 
 def _names(file: SourceFile, node: Node, owner: CodeDefinition) -> bool:
     """Return whether the class around a base is the owner, not a class inside of it."""
-    outer = next((one for one in above(node) if one.type in syntax.CLASSES or one.type == "type_spec"), None)
+    outer = next((other for other in above(node) if other.type in syntax.CLASSES or other.type == "type_spec"), None)
     name = outer.child_by_field_name("type" if outer.type == "impl_item" else "name") if outer is not None else None
     return name is None or owner.name in file.text(name)
 
 
 def _narrowed(named: list[CodeDefinition], fits: Callable[[CodeDefinition], bool]) -> list[CodeDefinition]:
     """Return those that fit, all of them if none does."""
-    return [one for one in named if fits(one)] or named
+    return [definition for definition in named if fits(definition)] or named
 
 
 def _is_inside(node: Node, other: Node | None) -> bool:

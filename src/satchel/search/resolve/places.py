@@ -48,7 +48,7 @@ def before(parent: Node, node: Node) -> Node | None:
 
 def last_name(node: Node) -> Node:
     """Return the last part of a name of several parts: `c` of `a.b.c` and of `a.b.c<T>`."""
-    last = next((one for one in reversed(node.named_children) if one.type != "type_arguments"), node)
+    last = next((child for child in reversed(node.named_children) if child.type != "type_arguments"), node)
     return last.named_children[-1] if last.type == "navigation_suffix" and last.named_child_count else last
 
 
@@ -96,7 +96,7 @@ def _parameter(node: Node, parent: Node) -> Binding | None:
     if names:
         is_swift = len(names) > 1 and node.type == "simple_identifier"
         return Binding(node, How.PARAMETER, names[1]) if is_swift and names[0] == node else None
-    first = next((one for one in parent.named_children if one.type == "identifier"), None)
+    first = next((child for child in parent.named_children if child.type == "identifier"), None)
     is_kotlin = first == node and parent.child_by_field_name("pattern") is None
     return _typed(node, How.PARAMETER) if is_kotlin else None
 
@@ -111,7 +111,7 @@ def _pattern(node: Node, parent: Node) -> Binding | None:
     statement = outer.parent
     if statement is None or statement.type not in {"property_declaration", "protocol_property_declaration"}:
         return Binding(node, How.VALUE, outer.child_by_field_name("name"))
-    written = next((one for one in statement.named_children if one.type == "type_annotation"), None)
+    written = next((child for child in statement.named_children if child.type == "type_annotation"), None)
     written = written.child_by_field_name("name") if written is not None else None
     return Binding(node, How.VALUE, written, statement.child_by_field_name("value"))
 
@@ -193,7 +193,7 @@ def result_type(declared: Node) -> Node | None:
     names = declared.children_by_field_name("name")
     if len(names) > 1:
         return names[1]
-    parameters = next((one for one in declared.named_children if one.type == "function_value_parameters"), None)
+    parameters = next((child for child in declared.named_children if child.type == "function_value_parameters"), None)
     after = _following(parameters) if parameters is not None else None
     return after if after is not None and after.type in _KOTLIN_TYPES else None
 
@@ -203,7 +203,7 @@ def expression_of(declared: Node) -> Node | None:
     body = declared.child_by_field_name("body")
     if declared.type == "function_definition" and body is not None:
         return body.named_children[-1] if body.type == "block" and body.named_child_count else body
-    body = next((one for one in declared.named_children if one.type == "function_body"), None)
+    body = next((child for child in declared.named_children if child.type == "function_body"), None)
     inner = body.named_children[0] if body is not None and body.named_child_count else None
     return inner if inner is not None and inner.type != "block" else None
 

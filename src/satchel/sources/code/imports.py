@@ -97,7 +97,7 @@ def _ecmascript(node: Node, source: ImportSource) -> Iterator[Binding]:
 def _clause_names(clause: Node, source: ImportSource) -> Iterator[str]:
     for child in clause.named_children:
         if child.type == "named_imports":
-            yield from (source.bound(one) for one in child.named_children if one.type == "import_specifier")
+            yield from (source.bound(node) for node in child.named_children if node.type == "import_specifier")
         else:
             yield source.text(child.named_children[0] if child.named_child_count else child)
 
@@ -202,11 +202,15 @@ def _ruby(node: Node, source: ImportSource) -> Iterator[Binding]:
 
 def _php(node: Node, source: ImportSource) -> Iterator[Binding]:
     if node.type != "namespace_use_declaration":
-        strings = [one for one in _descendants(node, "string_content", "encapsed_string") if one.named_child_count == 0]
+        strings = [
+            descendant
+            for descendant in _descendants(node, "string_content", "encapsed_string")
+            if descendant.named_child_count == 0
+        ]
         if strings:
             yield source.text(strings[-1]).lstrip("/"), ()
         return
-    prefix = next((f"{source.text(one)}\\" for one in node.named_children if one.type == "namespace_name"), "")
+    prefix = next((f"{source.text(child)}\\" for child in node.named_children if child.type == "namespace_name"), "")
     for clause in _descendants(node, "namespace_use_clause"):
         alias = _field(clause, "alias")
         target = prefix + (source.text(clause.named_children[0]) if clause.named_child_count else "")
@@ -250,7 +254,7 @@ def _scala(node: Node, source: ImportSource) -> Iterator[Binding]:
             path.append(source.text(child))
         elif child.type != ".":
             selected = child.named_children if child.type == "namespace_selectors" else [child]
-            yield from (found for one in selected for found in _scala_selected(".".join(path), one, source))
+            yield from (found for other in selected for found in _scala_selected(".".join(path), other, source))
             path = []
     if path:
         yield ".".join(path), (path[-1],)
@@ -286,7 +290,11 @@ def _lua(node: Node, source: ImportSource) -> Iterator[Binding]:
 
 def _elixir(node: Node, source: ImportSource) -> Iterator[Binding]:
     target = source.text(_descendants(node, "alias")[0])
-    aliases = [one for one in _descendants(node, "pair") if source.text(_field(one, "key")).startswith("as:")]
+    aliases = [
+        descendant
+        for descendant in _descendants(node, "pair")
+        if source.text(_field(descendant, "key")).startswith("as:")
+    ]
     yield target, (source.text(_field(aliases[0], "value")) if aliases else target.rpartition(".")[2],)
 
 

@@ -61,14 +61,14 @@ class Stretch:
 
 def nesting(findings: SyntaxFindings) -> list[Declaration]:
     """Return the declarations in order, each with its owner; constants inside functions are left out."""
-    ordered = sorted(findings.declarations.values(), key=lambda one: (one.start, -one.end, one.mark))
+    ordered = sorted(findings.declarations.values(), key=lambda other: (other.start, -other.end, other.mark))
     stack: list[Declaration] = []
     kept = []
     for declaration in ordered:
         while stack and stack[-1].end <= declaration.start:
             stack.pop()
         if declaration.mark is marks.SCOPE:
-            stack = [one for one in stack if one.mark is not marks.SCOPE]
+            stack = [outer for outer in stack if outer.mark is not marks.SCOPE]
         parent = stack[-1] if stack else None
         if parent is not None:
             declaration.parent = parent
@@ -79,10 +79,10 @@ def nesting(findings: SyntaxFindings) -> list[Declaration]:
         if declaration.in_function and declaration.mark is marks.CONSTANT:
             continue
         if declaration.mark is marks.FUNCTION and not declaration.in_function:
-            for one in reversed(stack):
-                if one.has_function:
+            for outer in reversed(stack):
+                if outer.has_function:
                     break
-                one.has_function = True
+                outer.has_function = True
         if declaration.mark <= marks.SCOPE:
             stack.append(declaration)
         kept.append(declaration)
@@ -107,10 +107,10 @@ def tile(findings: SyntaxFindings, declarations: list[Declaration]) -> list[Stre
     """
     tiling = _Tiling(findings)
     overloads = {
-        row: one.name
-        for one in declarations
-        if one.mark is marks.OVERLOAD
-        for row in range(one.first_row, one.last_row + 1)
+        row: other.name
+        for other in declarations
+        if other.mark is marks.OVERLOAD
+        for row in range(other.first_row, other.last_row + 1)
     }
     open_classes: list[Declaration] = []
     for declaration in filter(_cuts, declarations):
@@ -311,17 +311,17 @@ def _summary(findings: SyntaxFindings, stretch: Stretch, declaration: Declaratio
 def _definitions(declarations: list[Declaration], starts: list[int]) -> list[tuple[Definition, ...]]:
     """Return the definitions of each part, by line."""
     by_part: list[list[Definition]] = [[] for _ in starts]
-    for one in declarations:
-        if one.mark is not marks.SCOPE:
-            index = bisect_right(starts, one.name_row) - 1
-            by_part[index].append(Definition(one.name, one.owner, one.name_row + 1))
-    return [tuple(sorted(some, key=lambda one: one.line)) for some in by_part]
+    for declaration in declarations:
+        if declaration.mark is not marks.SCOPE:
+            index = bisect_right(starts, declaration.name_row) - 1
+            by_part[index].append(Definition(declaration.name, declaration.owner, declaration.name_row + 1))
+    return [tuple(sorted(some, key=lambda definition: definition.line)) for some in by_part]
 
 
 def _references(findings: SyntaxFindings, starts: list[int]) -> list[tuple[Reference, ...]]:
     """Return the references of each part, each once, in the order of the text."""
     by_part: list[tuple[Reference, ...]] = []
-    references = sorted(one for one in findings.references if one[0] not in findings.declarations)
+    references = sorted(reference for reference in findings.references if reference[0] not in findings.declarations)
     offsets = [findings.line_starts[row] for row in starts[1:]]
     index, count = 0, len(references)
     for end in [*offsets, len(findings.source) + 1]:

@@ -84,7 +84,7 @@ class _Block(NamedTuple):
 def recover(findings: SyntaxFindings, read: Read) -> None:
     """Read the blocks again that no declaration covers, or a broken one from somewhere else."""
     bad = list(_bad_blocks(findings))[:2_000]  # most blocks read again in one file, about 0.1 ms each
-    declared = sorted((one.name_row, offset) for offset, one in findings.declarations.items())
+    declared = sorted((declaration.name_row, offset) for offset, declaration in findings.declarations.items())
     for block in bad:
         start, end = (bisect_left(declared, (row, -1)) for row in (block.first, block.last + 1))
         for _, offset in declared[start:end]:
@@ -96,21 +96,22 @@ def recover(findings: SyntaxFindings, read: Read) -> None:
 
 def _bad_blocks(findings: SyntaxFindings) -> Iterator[_Block]:
     declarations = sorted(
-        (one for one in findings.declarations.values() if one.mark <= Mark.MODULE), key=lambda one: one.first_row
+        (declaration for declaration in findings.declarations.values() if declaration.mark <= Mark.MODULE),
+        key=lambda declaration: declaration.first_row,
     )
     index, sound_until, broken_until = 0, -1, -1
     for block in _blocks(findings):
         is_broken, reached = broken_until >= block.first, sound_until
         while index < len(declarations) and declarations[index].first_row <= block.last:
-            one = declarations[index]
+            declaration = declarations[index]
             index += 1
-            if one.mark is Mark.MODULE or not one.broken or one.last_row <= block.last:
-                reached = max(reached, one.last_row)
+            if declaration.mark is Mark.MODULE or not declaration.broken or declaration.last_row <= block.last:
+                reached = max(reached, declaration.last_row)
             else:
-                is_broken = is_broken or block.closed or one.mark is Mark.CLASS
-                broken_until = max(broken_until, one.last_row)
-            if one.mark is not Mark.MODULE and not one.broken:
-                sound_until = max(sound_until, one.last_row)
+                is_broken = is_broken or block.closed or declaration.mark is Mark.CLASS
+                broken_until = max(broken_until, declaration.last_row)
+            if declaration.mark is not Mark.MODULE and not declaration.broken:
+                sound_until = max(sound_until, declaration.last_row)
         if is_broken or reached < block.last:
             yield block
 
@@ -140,13 +141,13 @@ def _is_end(line: bytes) -> bool:
 def _stretch(findings: SyntaxFindings, block: _Block) -> None:
     """Extend the declaration at the start of a block to its end: an error may have cut it short."""
     owner: Declaration | None = None
-    for one in reversed(findings.declarations.values()):
-        if not block.first <= one.name_row <= block.last:
+    for declaration in reversed(findings.declarations.values()):
+        if not block.first <= declaration.name_row <= block.last:
             break
         # Rows from the start of a block within which the declaration that owns it begins.
-        is_first = one.mark <= Mark.MODULE and one.first_row < block.first + 3
-        if is_first and (owner is None or (one.start, -one.end) < (owner.start, -owner.end)):
-            owner = one
+        is_first = declaration.mark <= Mark.MODULE and declaration.first_row < block.first + 3
+        if is_first and (owner is None or (declaration.start, -declaration.end) < (owner.start, -owner.end)):
+            owner = declaration
     if owner is not None:
         owner.last_row = block.last
         owner.end = findings.line_starts[block.last] + 1
@@ -336,10 +337,10 @@ def _read_embedded(parser: Parser, grammar: Grammar, findings: SyntaxFindings, b
 
 def _forget_references(findings: SyntaxFindings, ranges: Sequence[Range]) -> None:
     """Drop the references in text that is now parsed properly; the ranges are in order."""
-    starts = [one.start_byte for one in ranges]
+    starts = [range_.start_byte for range_ in ranges]
 
     def is_inside(offset: int) -> bool:
         index = bisect_right(starts, offset) - 1
         return index >= 0 and offset < ranges[index].end_byte
 
-    findings.references = [one for one in findings.references if not is_inside(one[0])]
+    findings.references = [reference for reference in findings.references if not is_inside(reference[0])]

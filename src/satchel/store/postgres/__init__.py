@@ -194,11 +194,11 @@ class PostgresStore(DatabaseStore):
 
             def rows(asked: list[tuple[str, tuple[Any, ...]]]) -> dict[tuple[str, tuple[Any, ...]], list[Row]]:
                 try:
-                    return {one: connection.execute(*one).fetchall() for one in asked}
+                    return {query: connection.execute(*query).fetchall() for query in asked}
                 except OperationalError:
                     if not connection.raw.closed or self._server.resume(connection, begin) != begun:
                         raise
-                    return {one: connection.execute(*one).fetchall() for one in asked}
+                    return {query: connection.execute(*query).fetchall() for query in asked}
 
             waited = 0.0
 

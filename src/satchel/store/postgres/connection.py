@@ -243,7 +243,7 @@ class ServerConnection:
         """Run one statement."""
         statement, lists = translated(sql)
         values = [
-            [_storable(one) for one in json.loads(value)] if place in lists else _storable(value)
+            [_storable(load) for load in json.loads(value)] if place in lists else _storable(value)
             for place, value in enumerate(bindings)
         ]
         cursor = self.raw.execute(statement, values, binary=True)
@@ -378,7 +378,11 @@ class Server:
     def _begun(self, first: str, writes: bool) -> tuple[ServerConnection, list[Row]]:
         while True:
             with self._guard:
-                usable = [one for one in self._idle if not (writes and one.is_read_only)]
+                usable = [
+                    server_connection
+                    for server_connection in self._idle
+                    if not (writes and server_connection.is_read_only)
+                ]
                 idle = usable[-1] if usable else None
                 if idle is not None:
                     self._idle.remove(idle)

@@ -320,7 +320,11 @@ def remove_copies(path: Path) -> None:
     """Delete all copies of a durable store, and its changes: they contain what is now removed for good."""
     aside = path.with_name(path.name + DAMAGED_SUFFIX)
     with locked(path.parent):
-        for old in (*backups(path), *schema_copies(path), *(aside.with_name(aside.name + one) for one in _ALL_PARTS)):
+        for old in (
+            *backups(path),
+            *schema_copies(path),
+            *(aside.with_name(aside.name + suffix) for suffix in _ALL_PARTS),
+        ):
             old.unlink(missing_ok=True)
         changes.remove(path)
 

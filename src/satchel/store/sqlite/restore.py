@@ -54,8 +54,8 @@ def restore(path: Path) -> Restored:
     A sound store goes back to its newest copy. One that is missing, damaged or of a newer schema becomes the newest
     copy that can be read, with the changes since and with every record of the damaged file that can be read.
     """
-    copies = sorted((*backups(path), *schema_copies(path)), key=lambda one: one.stat().st_mtime_ns, reverse=True)
-    copy = next((one for one in copies if not damage(one)), None)
+    copies = sorted((*backups(path), *schema_copies(path)), key=lambda other: other.stat().st_mtime_ns, reverse=True)
+    copy = next((other for other in copies if not damage(other)), None)
     aside = path.with_name(path.name + DAMAGED_SUFFIX)
     if path.exists() and path.stat().st_size and not damage(path):
         if copy is None:
