@@ -190,7 +190,8 @@ FURTHER = (
              Run('context "which classes extend n.Top"', ("g.ts: 4 Low",)),
              Run('context "which types implement base.Speak"', ("h.rs: 5 Cat",)),
              Run('context "which classes extend M.Deep.Root"', ("i.rb: 7 Leaf",)),
-         )),
+         ), "tests/search/test_relations_imports.py::"
+         "test_a_class_of_an_extension_of_swift_is_an_heir"),
     Case("F11", "C#: a generic interface, a record, and a partial class in two files", RIGHT, PARTIAL, (
         Run('context "which classes implement IRepo"', ("Repo.cs: 5 Shop.Data.Row, 7 Shop.Data.Store",)),
         Run('context "who calls Store.Count"', ("Repo.More.cs: 11",)),
@@ -243,7 +244,8 @@ FURTHER = (
              Run('context "who calls kitEntry"', ("kitEntry: 1 in 1 file", "page.ts: 7")),
              Run('context "who calls sawWood"', ("sawWood: 1 in 1 file", "page.ts: 8")),
              Run('context "who calls Engine.rev"', ("Engine.rev: 1 in 1 file", "page.ts: 9")),
-         )),
+         ), "tests/search/test_relations_imports.py::"
+         "test_imports_follow_the_paths_of_a_tsconfig_and_the_exports_of_a_package"),
     Case("F20", "TypeScript: methods of an object that is the default, also exported again under a name", RIGHT,
          DEFAULTS, (
         Run('context "who calls fetchAll"', ("fetchAll: 2 in 1 file", "use.ts: 4, 6")),
@@ -251,9 +253,11 @@ FURTHER = (
     )),
     Case("F21", "C#: a method that extends a class of the standard library", "not resolved", EXTENSIONS, (
         Run('context "who calls TextTools.Shout"', ("Use.cs: possible 9",)),
-    )),
+    ), "tests/search/test_relations_imports.py::"
+         "test_a_call_on_a_value_of_unknown_class_is_counted_as_possible"),
     Case("F22", "Ruby: names that end with ! and ?, without brackets, and after a call", RIGHT, MARKS, (
         Run('context "who calls Cart.clear!"', ("lib/cart.rb: 11", "lib/use.rb: 4", "5")),
         Run('context "who calls Cart.empty?"', ("lib/cart.rb: 11", "lib/use.rb: 5")),
-    )),
+    ), "tests/search/test_relations_imports.py::"
+         "test_a_method_after_a_call_and_code_in_a_text_are_told_as_not_resolved"),
 )  # fmt: skip
