@@ -22,36 +22,13 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import NamedTuple
 
 from options import output
+from promises_cases import Case, Files, Run
+from promises_further import FURTHER
 
 TREE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TREE / "src"))
-
-Files = Mapping[str, str | bytes]
-
-
-class Run(NamedTuple):
-    """One command in the folder, after `before` (shell commands), with texts that must and must not be printed."""
-
-    command: str
-    present: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    before: tuple[str, ...] = ()
-
-
-class Case(NamedTuple):
-    """A case: its number, what is tried, what was answered before, its files and commands, and its test."""
-
-    number: str
-    steps: str
-    before: str
-    files: Files = MappingProxyType({})
-    runs: tuple[Run, ...] = ()
-    test: str = ""
-
 
 INSIDE: Files = {
     "a.py": "class Outer:\n    class Base:\n        pass\n\n\nclass Kid(Outer.Base):\n    pass\n",
@@ -388,7 +365,8 @@ def table(cases: Sequence[Case], now: Mapping[str, str]) -> str:
         "# Promises, and kinds of public bug reports",
         "",
         "Made by `python benchmarks/promises.py --out benchmarks/results/promises.md`, which says what each case does.",
-        "C: promises about code, lists, absence and formats. B: kinds of faults that users of other tools reported.",
+        "C: promises about code, lists, absence and formats. B: kinds of faults that users of other tools reported. F:",
+        "further inputs of these kinds, by a reader who had not written what they try (`promises_further.py`).",
         "",
         f"{right} of the {told} cases that can be told from a few files are as they should be.",
         "",
@@ -413,7 +391,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="numbers of cases")
     parser.add_argument("--out", type=output)
     given = parser.parse_args()
-    cases = [case for case in CASES if not given.only or case.number in given.only]
+    cases = [case for case in (*CASES, *FURTHER) if not given.only or case.number in given.only]
     now = {}
     for case in cases:
         now[case.number] = tried(case)

@@ -55,11 +55,11 @@ def test_a_mark_of_a_tool_in_a_folder_hides_no_tracked_file(root: Path, mark: st
     assert paths(walk(root)) == ["src/deep/more.py", "src/evil.py"]
 
 
-def test_secrets_and_packages_of_others_are_not_read_even_if_tracked(root: Path) -> None:
+def test_secrets_and_packages_of_others_are_not_read_even_if_tracked_but_such_packages_are_told(root: Path) -> None:
     commit(root, "first", {".env": "x", ".npmrc": "x", "node_modules/a/index.js": "", ".ssh/config": "", "a.py": ""})
     found = walk(root)
     assert paths(found) == ["a.py"]
-    assert found.skipped == {"secret-file": 3, "vendored": 1}
+    assert found.skipped == {"secret-file": 3, "vendored-tracked": 1}
 
 
 def test_a_name_with_a_hidden_character_is_left_out_and_counted(root: Path) -> None:

@@ -48,15 +48,22 @@ def left_out(packing: Packing) -> int:
     return len(rejected - {candidate.chunk.id for candidate in packing.shown})
 
 
+MARGIN = 1.2
+"""Factor of promised budgets, because what fits better takes some of a larger one. Of 74 promises 58 were true without
+it, all with 1.1; of 60 others 57 with 1.1.
+"""
+
+
 def omissions(
-    packing: Packing, used: int, asked: int = 0, limit: int = 0, *, is_weak: bool = False
+    packing: Packing, used: int, asked: int = 0, limit: int = 0, *, is_weak: bool = False, has_places: bool = False
 ) -> tuple[Omission, ...]:
     """Return the best candidates that are not shown, section by section, best first.
 
     `budget` is an estimate: the tokens used now, plus those of this candidate and of all tried before it. It is 0 if no
-    budget helps, because the kind has all its items or the candidate is not worth its tokens; of a weak answer
-    nothing is. It is always above the budget that was asked with, and larger where an answer ends at a `limit` below
-    it, which grows with the budget. Last come texts that are shown under another id.
+    budget helps, because the kind has all its items or the candidate is not worth its tokens; of a weak answer nothing
+    is, and one that `has_places` names the rest in any budget. It is always above the budget that was asked with, and
+    larger where an answer ends at a `limit` below it, which grows with the budget. Last come texts that are shown under
+    another id.
     """
     waiting = [
         candidate
@@ -70,7 +77,7 @@ def omissions(
     frame = FRAMES[Format.MARKDOWN]
     for candidate in waiting:
         needed += candidate.size + frame.range + frame.item
-        budgets[candidate] = max(int(needed * share), asked + 1)
+        budgets[candidate] = 0 if has_places else max(int(needed * share * MARGIN), asked + 1)
     rows = (omission_of(packing, section, other, budgets.get(other, 0)) for section, other in listed(packing))
     shown = (row._replace(reason=VALUE, budget=0) if is_weak and row.reason == BUDGET else row for row in rows)
     twins = islice(_twins(packing), OMISSIONS)

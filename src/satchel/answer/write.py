@@ -436,7 +436,8 @@ def context_of(filling: Filling, fitted: Fitted, meta: Mapping[str, Any]) -> Con
     needed = {"needed_tokens": fitted.needed} if fitted.needed else {}
     named = {"places": [row.data for row in fitted.places.rows]} if filling.request.places else {}
     limit = filling.policy.limit or request.max_tokens
-    overflow = omissions(fitted.packing, fitted.used, request.max_tokens, limit, is_weak=fitted.stopped == WEAK)
+    is_weak, has_places = fitted.stopped == WEAK, bool(request.places and fitted.items)
+    overflow = omissions(fitted.packing, fitted.used, request.max_tokens, limit, is_weak=is_weak, has_places=has_places)
     return Context(
         query=sanitize.text(request.query),
         text=fitted.text,

@@ -35,6 +35,7 @@ TOLD = (*SEARCHED, *(
     SkipReason.RULED_OUT, SkipReason.EXCLUDED, SkipReason.SUBMODULE, SkipReason.NESTED_REPOSITORY,
     SkipReason.NOT_CHECKED_OUT, SkipReason.LFS_POINTER, SkipReason.ODD_NAME, SkipReason.OTHER_FILE_SYSTEM,
     SkipReason.SAVED_ANSWER, SkipReason.TOO_DEEP, SkipReason.UNREADABLE,
+    SkipReason.VENDORED_TRACKED,
 ))  # fmt: skip
 """Reasons that an answer tells where it found nothing. Binary files and what git ignores are not expected in it."""
 

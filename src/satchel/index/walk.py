@@ -250,7 +250,8 @@ class _Walker:
         included = folder.included or _names(self._include, name, path, is_folder=True)
         leads = included or _names(self._leading, name, path, is_folder=True)
         if is_vendored(name) and not leads:
-            return SkipReason.VENDORED
+            is_tracked = self._is_tracked(path, is_folder=True)
+            return SkipReason.VENDORED_TRACKED if is_tracked else SkipReason.VENDORED
         why = self._reason_for_rules(folder, name, path, is_folder=True)
         if why is not None and not leads and (reason := self._final(why, path, is_folder=True)) is not None:
             return reason

@@ -116,7 +116,8 @@ class Impact(NamedTuple):
                 "name": target.qualified,
                 "path": f"{prefix}{target.path}",
                 "line": target.line,
-                "calls": len(callers.sites),
+                "calls": sum(not site.is_possible for site in callers.sites),
+                "possible": sum(site.is_possible for site in callers.sites),
                 "files": _listed([*callers.sites, *self.uses.get(target, ())], prefix),
                 "unread_files": max(callers.unread, textual.unread if textual else 0),
                 "unresolved": [
@@ -160,17 +161,23 @@ def _listed_heads(target: CodeDefinition, found: Heads, told: str, prefix: str) 
 
 
 def _listed(sites: Sequence[CallSite], prefix: str) -> list[dict[str, Any]]:
-    """Return for each file the lines that call a definition, those that only name it, and definitions around them."""
+    """Return for each file the lines that call a definition, that possibly do, that name it, and what is around.
+
+    A call on a value whose class syntax cannot tell is only possible.
+    """
     files: dict[str, list[CallSite]] = {}
     for site in sorted(sites, key=lambda site: site.secondary):
         files.setdefault(site.path, []).append(site)
     rows = []
     for path, own in files.items():
-        calls = sorted({site.line for site in own if site.how == "call"})
-        uses = sorted({site.line for site in own if site.how != "call"} - {*calls})
+        every = {site.line for site in own if site.how == "call"}
+        calls = sorted({site.line for site in own if site.how == "call" and not site.is_possible})
+        possible = sorted(every - {*calls})
+        uses = sorted({site.line for site in own if site.how != "call"} - every)
         names = list(dict.fromkeys(site.name for site in own if site.name))
         is_test = all(call_site.secondary for call_site in own)
-        rows.append({"path": f"{prefix}{path}", "lines": calls, "uses": uses, "names": names, "test": is_test})
+        lines = {"lines": calls, "possible": possible, "uses": uses}
+        rows.append({"path": f"{prefix}{path}", **lines, "names": names, "test": is_test})
     return rows
 
 

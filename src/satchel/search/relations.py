@@ -16,7 +16,7 @@ from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entity, S
 from satchel.search.resolve.interfaces import implemented, implementers
 from satchel.search.resolve.modules import folder_of, words_of
 from satchel.search.resolve.names import Names
-from satchel.search.resolve.syntax import CLASSES, above, binding_of, calls_base, owner_of, statement_of
+from satchel.search.resolve.syntax import CLASSES, above, binding_of, is_base, is_self, owner_of, statement_of
 from satchel.sources.code.languages import FAMILIES, PROSE, RULES
 from satchel.sources.roles import is_inline_test, is_secondary
 from satchel.store.protocol import Store
@@ -120,9 +120,6 @@ CALL, USE, IMPORT = "call", "use", "import"
 _BLOCKS = frozenset({"rust", "swift"})
 """Languages in which a type gets its bases in blocks of their own: `impl A for B`, `extension B: A`."""
 
-_OWN = frozenset({"self", "cls", "this", "super", "base", "parent"})
-"""Names before methods of the class itself and of its bases."""
-
 BUILDERS = frozenset({"__construct", "__init__", "__new__", "constructor", "init", "initialize"})
 """Methods that are called by the name of their class."""
 
@@ -144,6 +141,11 @@ class CallSite(NamedTuple):
     through: str = ""
     how: str = CALL
     statement: tuple[int, int] = (0, 0)
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether syntax cannot tell the class of the value that the call is on."""
+        return self.certainty <= CALL_GUESSED
 
 
 class Callers(NamedTuple):
@@ -280,8 +282,8 @@ class Relations:
     def _aliases(self, target: CodeDefinition) -> set[str]:
         """Return the names other than its own by which files import a definition."""
         if target.key not in self._imports:
-            is_renamed = not target.owner and "alias" in RULES.get(target.language, ())
-            self._imports[target.key] = self._imported_as(target) - {target.name} if is_renamed else set()
+            can_rename = "alias" in RULES.get(target.language, ()) and not self.names.is_member(target)
+            self._imports[target.key] = self._imported_as(target) - {target.name} if can_rename else set()
         return self._imports[target.key]
 
     def _imported_as(self, target: CodeDefinition) -> set[str]:
@@ -311,17 +313,19 @@ class Relations:
     def uses(self, target: CodeDefinition, most_files: int = MOST_FILES) -> tuple[CallSite, ...]:
         """Return the uses of a definition other than calls: imports, references, and types."""
         sites: dict[CallSite, None] = {}
-        for path, rows in groupby(self._naming(target, most_files)[0], lambda row: self.code.document_of(row).key):
-            sites |= dict.fromkeys(site for row in rows for site in self._named_in(row, target))
+        names = {target.name} | self._aliases(target)
+        every = self._naming(target, names, most_files)[0]
+        for path, rows in groupby(every, lambda row: self.code.document_of(row).key):
+            sites |= dict.fromkeys(site for row in rows for site in self._named_in(row, target, names))
             self.code.let_go(path)
         return tuple(sites)
 
-    def _naming(self, target: CodeDefinition, most_files: int) -> tuple[list[int], int]:
-        """Return the chunks that contain the name of a definition, nearest first, and the number of files left out.
+    def _naming(self, target: CodeDefinition, names: Iterable[str], most_files: int) -> tuple[list[int], int]:
+        """Return the chunks that contain a name of a definition, nearest first, and the number of files left out.
 
         Their files are loaded.
         """
-        rows = self.code.mentioning(target.name)
+        rows = {row for name in names for row in self.code.mentioning(name)}
         files = {row: self.code.document_of(row) for row in self._of_group(rows, target)}
         distances = {path: far(target.path, path) for path in {document.key for document in files.values()}}
         order = sorted(files, key=lambda row: (files[row].secondary, distances[files[row].key], row))
@@ -345,7 +349,7 @@ class Relations:
             (definition.path, definition.line) for definition in self.code.defined(name)
         }
         lines: dict[str, list[int]] = defaultdict(list)
-        rows, unread = self._naming(target._replace(name=name), most_files)
+        rows, unread = self._naming(target, [name], most_files)
         for row in rows:
             part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
             if file is None:
@@ -399,20 +403,23 @@ class Relations:
         node = file.node_at(offset)
         if node is None or any(outer.type == "ERROR" for outer in above(node)):
             return False
-        if re.search("comment|string", node.type) or binding_of(node) is not None or _is_declared(node):
+        if re.search("comment|string", node.type):
+            return "comment" in node.type or not _is_written_out(file, offset, target)
+        if binding_of(node) is not None or _is_declared(node):
             return True
         meant = [definition for definition in self.names.meaning(file, node) if isinstance(definition, CodeDefinition)]
         return bool(meant) and not self._means(meant, target)
 
-    def _named_in(self, row: int, target: CodeDefinition) -> Iterator[CallSite]:
+    def _named_in(self, row: int, target: CodeDefinition, names: Collection[str]) -> Iterator[CallSite]:
         part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
         if file is None:
             return
         first, last = file.range(part.start, part.end)
-        if not any(file.places(target.name, first, last)) or file.root is None:
+        here = [name for name in sorted(names) if any(file.places(name, first, last))]
+        if not here or file.root is None:
             return
         called = {node.start_byte for node in file.calls(part.start, part.end)}
-        for node in file.occurrences(target.name):
+        for node in (node for name in here for node in file.occurrences(name)):
             is_inside = first <= node.start_byte < last and node.start_byte not in called
             is_other = binding_of(node) is not None or _is_declared(node)
             if is_inside and not is_other and self._means(self.names.meaning(file, node), target):
@@ -448,7 +455,7 @@ class Relations:
             inherited = definitions & overridden.keys()
             if definitions & keys:
                 yield self._site(row, node, RESOLVED)
-            elif inherited and not calls_base(node, file.source):
+            elif inherited and not is_base(_receiver(file, node), file.language):
                 if owner is not None and self._is_of_sibling(file, node, owner):
                     continue
                 yield self._site(row, node, CALL_INHERITED, overridden[min(inherited)])
@@ -457,8 +464,8 @@ class Relations:
 
     def _is_of_sibling(self, file: SourceFile, node: Node, owner: CodeDefinition) -> bool:
         """Return whether an object calls an inherited method of its own, and can be no object of this other class."""
-        receiver, entities = owner_of(node), self.names.meaning(file, node)
-        if receiver is not None and file.text(receiver) not in _OWN:
+        entities = self.names.meaning(file, node)
+        if owner_of(node) is not None and not _is_own(file, node):
             return False
         around = next(
             (definition for definition in self.names.enclosing(file, node) if isinstance(definition, CodeDefinition)),
@@ -480,7 +487,7 @@ class Relations:
         owner = owner_of(node)
         if entities and not _is_telling(file.text(node)):
             return set()
-        if entities and (owner is None or file.text(owner).partition("(")[0] in _OWN or set(entities) != {OUTSIDE}):
+        if entities and (owner is None or _is_own(file, node) or set(entities) != {OUTSIDE}):
             return set()
         guesses = self.names.guess(file, node)
         return {guess.key for guess in guesses if not entities or not self._has_outside_base(self.owner(guess))}
@@ -569,7 +576,7 @@ class Relations:
         own, part = self._class_of(row), self.code.part(row)
         found = dict.fromkeys([own] if own is not None else [])
         file = self.code.file(self.code.document_of(row).key)
-        if file is not None and file.language not in _BLOCKS:
+        if file is not None and file.language != "rust":
             first, last = file.range(part.start, part.end)
             nodes = (node for name in names for node in file.occurrences(name) if first <= node.start_byte < last)
             around = (one for node in nodes if binding_of(node) is None for one in self.names.enclosing(file, node))
@@ -615,6 +622,23 @@ def _is_declared(node: Node) -> bool:
     """Return whether a name is that of a function which is only declared, as in a header of C."""
     outer = next((other for other in above(node) if other.type not in {"qualified_identifier", "template_type"}), None)
     return outer is not None and outer.type == "function_declarator"
+
+
+def _receiver(file: SourceFile, node: Node) -> str:
+    """Return the text before a name, without brackets: `super` of `super().flush`; empty for a bare name."""
+    return file.text(owner_of(node)).partition("(")[0]
+
+
+def _is_own(file: SourceFile, node: Node) -> bool:
+    """Return whether a method is asked of the object around it or of its base."""
+    receiver = _receiver(file, node)
+    return is_self(receiver, file.language, file.rules) or is_base(receiver, file.language)
+
+
+def _is_written_out(file: SourceFile, offset: int, target: CodeDefinition) -> bool:
+    """Return whether a name in a string follows that of its class: code that is put together from text."""
+    owner = last_of(target.owner).encode()
+    return bool(owner) and file.source[:offset].rstrip(b".:#").endswith(owner)
 
 
 def _is_telling(name: str) -> bool:

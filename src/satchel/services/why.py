@@ -262,6 +262,8 @@ def _packing_reason(hit: Hit, target: WhyTarget, context: Context) -> tuple[str,
         return LIMIT, f"{hit.chunk.kind.plural} have all the items that they may have; --limit allows more", 0
     if listed.reason == VALUE:
         return VALUE, "it is worth too little beside the best; --fill shows it if there is room", 0
+    if not listed.budget:
+        return BUDGET, "such answers show the best and name the rest; `satchel expand` or --fill shows it", 0
     return BUDGET, f"about {listed.budget:,} tokens would show it, or --fill", listed.budget
 
 

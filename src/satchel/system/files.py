@@ -62,6 +62,7 @@ class SkipReason(StrEnum):
     UNREADABLE = "unreadable"
     VANISHED = "vanished"
     VENDORED = "vendored"
+    VENDORED_TRACKED = "vendored-tracked"
 
     @property
     def is_error(self) -> bool:

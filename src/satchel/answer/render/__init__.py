@@ -190,8 +190,8 @@ def _size(line: str, counter: TokenCounter) -> int:
 
 
 def _counts(target: Listed, name: str) -> str:
-    """`Call sites of Blueprint.register: 12 in 5 files and 3 other uses`."""
-    calls, files = int(target["calls"]), target["files"]
+    """`Call sites of Blueprint.register: 12 in 5 files, 2 possible and 3 other uses`."""
+    calls, possible, files = int(target["calls"]), int(target.get("possible", 0)), target["files"]
     uses = sum(len(file["uses"]) for file in files)
     calling = sum(bool(file["lines"]) for file in files)
     if "told" in target:  # what it calls, or extends, implements and overrides it
@@ -206,6 +206,10 @@ def _counts(target: Listed, name: str) -> str:
         return f"{'Uses' if target.get('named') else 'Calls'} of {name} that could not be resolved{end}:"
     if calls:
         counts = f"Call sites of {name}: {calls} in {counted(calling, 'file')}"
+        counts += f", {possible} possible" if possible else ""
+        counts += f" and {counted(uses, 'other use')}" if uses else ""
+    elif possible:
+        counts = f"Call sites of {name}: {possible} possible in {counted(len(files), 'file')}"
         counts += f" and {counted(uses, 'other use')}" if uses else ""
     elif uses:
         counts = f"Uses of {name}: {uses} in {counted(len(files), 'file')}"
@@ -242,11 +246,13 @@ def _unresolved(target: Listed, most: int) -> str:
 
 
 def _file_line(file: Listed) -> str:
-    """`- src/a.py: 10, 44; named 3`. The dash keeps a path from looking like a mark of the layout."""
+    """`- src/a.py: 10, 44; possible 50; named 3`. The dash keeps a path from looking like a mark of the layout."""
     if file.get("definitions"):
         return f"- {quote(file['path'])}: {', '.join(f'{line} {quote(name)}' for line, name in file['definitions'])}"
     calls, uses = _numbers(file["lines"]), _numbers(file["uses"])
-    return f"- {quote(file['path'])}: {'; '.join(filter(None, (calls, uses and f'named {uses}')))}"
+    possible = _numbers(file.get("possible", ()))
+    shown = (calls, possible and f"possible {possible}", uses and f"named {uses}")
+    return f"- {quote(file['path'])}: {'; '.join(filter(None, shown))}"
 
 
 def _numbers(lines: Sequence[int]) -> str:
@@ -255,5 +261,5 @@ def _numbers(lines: Sequence[int]) -> str:
 
 
 def _more(files: Sequence[Listed]) -> str:
-    count = sum(len(file["lines"]) + len(file["uses"]) for file in files)
+    count = sum(len(file["lines"]) + len(file.get("possible", ())) + len(file["uses"]) for file in files)
     return f"and {count} more in {counted(len(files), 'file')}"

@@ -52,6 +52,22 @@ def without_macros(source: bytes) -> bytes:
     return bytes(text)
 
 
+_SPOKEN = re.compile("string|comment")
+_LABELLED = frozenset({"argument", "keyword_argument", "value_argument", "value_argument_label"})
+
+
+def _is_spoken(node: Node) -> bool:
+    """Return whether a word names nothing that is defined elsewhere: a text, or the name of an argument in a call."""
+    around = node.parent
+    if _SPOKEN.search(node.type):
+        return True
+    if around is None or around.type not in _LABELLED:
+        return False
+    after = node.next_sibling
+    is_named = after is not None and after.type in {"=", ":"}
+    return around.type == "value_argument_label" or around.child_by_field_name("name") == node or is_named
+
+
 _SIGNATURES = frozenset({"method_elem", "method_signature", "protocol_function_declaration"})
 
 _AROUND_NAMES = frozenset(
@@ -195,7 +211,7 @@ class SourceFile:
             return
         for place in self.places(name):
             node = self.root.named_descendant_for_byte_range(*place)
-            if node is not None and (node.start_byte, node.end_byte) == place:
+            if node is not None and (node.start_byte, node.end_byte) == place and not _is_spoken(node):
                 yield node
 
     def textual_calls(self, name: str, start: int, end: int) -> Iterator[int]:
@@ -206,7 +222,7 @@ class SourceFile:
         written = re.escape(name.encode())
         call = rb"(?<![\w$])" + written + rb"(?:(?:::)?<[^<>\n]{1,60}>)?!?\("
         if self.language == "ruby":
-            call += rb"|(?<=\w[.])" + written + rb"(?![\w?!]|\s*=[^=~])"
+            call += rb"|(?<=[\w)\]}?!'\"&][.])" + written + rb"(?![\w?!]|\s*=[^=~])"
         for match in re.compile(call).finditer(self.source, *self.range(start, end)):
             yield match.start()
 
@@ -355,10 +371,14 @@ class Code:
 
     def manifests(self, name: str, pattern: re.Pattern[str]) -> dict[str, str]:
         """Return folders with the match of the pattern in their file of this name (`go.mod`, `Cargo.toml`)."""
-        rows = self.store.paths_named([name], [])
-        texts = self.store.texts([number for number, _ in rows])
-        matches = [(path, pattern.search(texts.get(number, ""))) for number, path in rows]
+        matches = [(path, pattern.search(text)) for path, text in self.texts_named(name)]
         return {path.rpartition("/")[0]: match[1] for path, match in matches if match is not None}
+
+    def texts_named(self, *names: str) -> list[tuple[str, str]]:
+        """Return the paths and texts of the files with one of these names, by path."""
+        rows = self.store.paths_named(names, [])
+        texts = self.store.texts([number for number, _ in rows])
+        return sorted((path, texts.get(number, "")) for number, path in rows)
 
     # The tree of a definition
 

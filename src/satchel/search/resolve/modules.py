@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entities, Entity, Module, SourceFile, rust_module
+from satchel.search.resolve.packages import CONFIGURATIONS, Alias, package_of, paths_of
 from satchel.sources.code.languages import FAMILIES, MODULES
 from satchel.store.protocol import Store
 from satchel.store.records import Document, Place
@@ -24,12 +25,11 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _ES_BUILT = pattern(r"\.(?:js|mjs|cjs|jsx)$")
-_ES_HOMES = ("", "src", "lib")
-"""Folders with the files of a package that is imported by its own name."""
+_ROOT_ALIASES = tuple(Alias("", f"{sign}/*", ("*", "src/*", "lib/*")) for sign in "@~")
+"""What `@/` and `~/` mean by custom, where no manifest says so."""
 
 _GO_MODULE = pattern(r"^module\s+(\S+)", re.MULTILINE)
 _CRATE = pattern(r'^\[package\][^\[]*?^name\s*=\s*"([^"]+)"', re.MULTILINE | re.DOTALL)
-_PACKAGE = pattern(r'"name"\s*:\s*"([^"]+)"')
 _CRATE_FILES = ("lib.rs", "main.rs")
 _JAVA_PACKAGE = pattern(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
 _PACKAGE_CLAUSE = pattern(r"^[ \t]*package[ \t]+(?!object\b)([\w.`]+)", re.MULTILINE)
@@ -89,9 +89,9 @@ class Modules:
         if family == "lua":
             return self._lua(importer, target.replace(".", "/"))
         stems = [joined(folder_of(importer), target)] if target.startswith(".") else []
-        for folder, name in () if stems or family != "ecmascript" else self._packages_by_name:
-            if target == name or target.startswith(f"{name}/"):
-                stems += [joined(folder, home, target[len(name) + 1 :] or "index") for home in _ES_HOMES]
+        for alias in () if stems or family != "ecmascript" else self._aliases:
+            if importer.startswith(alias.scope):
+                stems += alias.stems(target)
         return [*stems, *(_ES_BUILT.sub("", stem) for stem in stems)]
 
     def _rooted(self, importer: str, inner: str) -> list[str]:
@@ -116,8 +116,12 @@ class Modules:
         return frozenset(self._code.named("__init__.py"))
 
     @cached_property
-    def _packages_by_name(self) -> list[tuple[str, str]]:
-        return [*sorted(self._code.manifests("package.json", _PACKAGE).items()), ("", "@"), ("", "~")]
+    def _aliases(self) -> list[Alias]:
+        """What manifests of JavaScript say about imports, those of the innermost folders first."""
+        configured = [one for path, text in self._code.texts_named(*CONFIGURATIONS) for one in paths_of(path, text)]
+        packages = [one for path, text in self._code.texts_named("package.json") for one in package_of(path, text)]
+        every = [*sorted(configured, key=lambda one: -one.scope.count("/")), *packages]
+        return [*every, *_ROOT_ALIASES]
 
     @cached_property
     def _go_modules(self) -> list[tuple[str, str]]:

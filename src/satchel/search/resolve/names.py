@@ -37,13 +37,12 @@ from satchel.search.resolve.syntax import (
 )
 from satchel.sources.code.languages import FAMILIES, RULES
 from satchel.sources.roles import is_secondary
+from satchel.text import pattern
 from satchel.types import EdgeType, Import
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SELF = frozenset({"self", "cls", "this", "Self", "static", "$this"})
-_SUPER = frozenset({"super", "parent", "base"})
 _OPEN = frozenset({"csharp", "rust", "swift"})
 """Languages in which a class may be written in several places: partial classes, `impl` blocks, extensions."""
 
@@ -56,6 +55,8 @@ _INFERRED = frozenset({"var", "auto", "const auto", "let"})
 _RUBY = frozenset({"class", "module"})
 _SPACES = frozenset({"namespace_definition", "namespace_declaration", "file_scoped_namespace_declaration"})
 _NAMESPACES = syntax.CLASSES | _SPACES
+
+_CSHARP_NAMESPACE = pattern(r"^[ \t]*namespace[ \t]+([\w.]+)", re.MULTILINE)
 
 Resolve = Callable[[SourceFile, "Node"], Entities]
 
@@ -243,7 +244,7 @@ class Names(Imports):
                 if owner is not None:
                     yield self.typed(file, owner) if file.language == "kotlin" else self.value(file, owner)
             elif outer.type == "function_definition" and file.language == "cpp":
-                yield self.typed(file, syntax.scope_of(outer))
+                yield self.typed(file, syntax.scope_of(outer) or syntax.fixture_of(outer, file.source))
 
     def _bases_around(self, file: SourceFile, node: Node) -> Entities:
         around = self.enclosing(file, node)
@@ -334,9 +335,9 @@ class Names(Imports):
             return self.of_members(self.value(file, owner), name)
         if name == "self" and file.language == "lua" and isinstance(self.bound(file, name, node), Binding):
             return self._named_value(file, name, node)
-        if name in _SELF and (name != "self" or "self" in file.rules):
+        if syntax.is_self(name, file.language, file.rules):
             return self.enclosing(file, node)
-        if name in _SUPER:
+        if syntax.is_base(name, file.language):
             if is_rust:
                 return (self.modules.parent(rust_module(file, node)) or OUTSIDE,)
             return self._bases_around(file, node)
@@ -353,7 +354,11 @@ class Names(Imports):
         first, *rest = name.split(".")
         if first in {"crate", "super"} and file.language == "rust":
             return self.rust_path(file, [first, *rest], node)
-        here = self.enclosing(file, node) if first in _SELF else self._named_value(file, first, node)
+        here = (
+            self.enclosing(file, node)
+            if syntax.is_self(first, file.language, file.rules)
+            else self._named_value(file, first, node)
+        )
         for step in rest:
             here = self._member_values(here, step)
         return here
@@ -456,12 +461,15 @@ class Names(Imports):
 
     def _meaning(self, file: SourceFile, node: Node) -> Entities:
         owner, name = owner_of(node), file.text(node)
-        if whole := self._of_whole_name(file, node):
+        if whole := self._of_whole_name(file, node) or self._of_renamed(file, node):
             return whole
         if owner is not None:
             members = self.of_members(self.value(file, owner), name)
-            is_found = file.language not in _CURRIED or any(isinstance(member, CodeDefinition) for member in members)
-            return members if is_found else self._of_path(file, owner, name) or self._extending(file, node) or members
+            if any(isinstance(entity, CodeDefinition) for entity in members):
+                return members
+            path = self._of_path(file, owner, name) if file.language in _CURRIED else ()
+            is_known = bool(members) or file.language == "kotlin"
+            return path or (self._extending(file, name) if is_known else ()) or members
         if file.language == "rust" and file.source[node.end_byte : node.end_byte + 1] == b"!":
             return self.of_package(file, name) or (OUTSIDE,)
         bound = self.bound(file, name, node)
@@ -486,12 +494,38 @@ class Names(Imports):
         every = (self.imported_name(f"{package}{path}.{name}") for package in packages)
         return next(filter(None, every), ())
 
-    def _extending(self, file: SourceFile, node: Node) -> Entities:
-        """Return the extension of Kotlin that a file imports by this name, for a value whose class is unknown."""
-        name = file.text(node)
+    def _extending(self, file: SourceFile, name: str) -> Entities:
+        """Return what extends a value whose class has no such method: an import of Kotlin, a `using` of C#."""
+        if file.language == "csharp":
+            here = _CSHARP_NAMESPACE.findall(file.source.decode("utf-8", "replace"))
+            seen = {imported.target for imported in file.imports} | {"", *here}
+            extending = [definition for definition in self.code.defined(name) if self._extends(definition)]
+            spaces = [(definition, definition.owner.rpartition(".")[0]) for definition in extending]
+            near = [
+                definition for definition, space in spaces if any(f"{other}.".startswith(f"{space}.") for other in seen)
+            ]
+            return tuple(near) if len({definition.key for definition in near}) == 1 else ()
         named = [imported for imported in file.imports if name in imported.names] if file.language == "kotlin" else []
         entities = (entity for imported in named for entity in self.imported(file, imported, name))
         return tuple(entity for entity in entities if isinstance(entity, CodeDefinition) and self.is_extension(entity))
+
+    def _extends(self, definition: CodeDefinition) -> bool:
+        """Return whether a static method of C# can be called on its first argument."""
+        is_method = definition.language == "csharp" and bool(definition.owner)
+        declared = self.code.declaration(definition) if is_method else None
+        parameters = declared.child_by_field_name("parameters") if declared is not None else None
+        file = self.code.file(definition.path)
+        return file is not None and file.text(parameters).lstrip("( \t\r\n").startswith("this ")
+
+    def _of_renamed(self, file: SourceFile, node: Node) -> Entities:
+        """Return what a name means in an import that gives it another one: `cents` of `import { cents as c }`."""
+        line, form = node.start_point[0] + 1, rf"(?<![\w$]){re.escape(file.text(node))}\s+(?:as|=>)\s+([\w$]+)"
+        for statement in file.imports:
+            is_here = statement.start <= line <= statement.end
+            match = re.search(form, file.lines(statement.start, statement.end)) if is_here else None
+            if match is not None and match[1] in statement.names:
+                return self.imported(file, statement, match[1])
+        return ()
 
     def _of_whole_name(self, file: SourceFile, node: Node) -> Entities:
         """Return the definition that has the whole name of a constant in Ruby, where any file may reopen a module."""
@@ -631,7 +665,7 @@ class Names(Imports):
             own = _narrowed(own, lambda definition: not is_secondary(definition.path))
         if file.language == "php":
             own = [
-                definition for definition in own if not self._is_member(definition)
+                definition for definition in own if not self.is_member(definition)
             ]  # a method is never called by its name alone
         if file.language in {"cpp", "csharp"}:
             own = self._in_reach(file, node, own) or own
@@ -677,11 +711,11 @@ class Names(Imports):
         names = (file.text(outer.child_by_field_name("name")) for outer in above(node) if outer.type in _NAMESPACES)
         parts = ".".join(filter(None, reversed([*names]))).replace("::", ".").split(".")
         reach = [{".".join(parts[:end])} for end in range(len(parts), -1, -1)]
-        imported = {imported_item.target.replace("::", ".") for imported_item in file.imports}
-        near = ([definition for definition in named if definition.owner in owners] for owners in (*reach, imported))
-        return next(filter(None, near), [definition for definition in named if not self._is_member(definition)])
+        imported = {one.target.replace("::", ".") for one in file.imports}
+        near = ([one for one in named if one.owner in owners] for owners in (*reach, imported))
+        return next(filter(None, near), [definition for definition in named if not self.is_member(definition)])
 
-    def _is_member(self, definition: CodeDefinition) -> bool:
+    def is_member(self, definition: CodeDefinition) -> bool:
         """Return whether the owner of a definition is a class, not a namespace."""
         return any(
             owner.qualified == definition.owner for owner in self.code.defined(definition.owner.rpartition(".")[2])
@@ -694,6 +728,8 @@ class Names(Imports):
         """
         name = file.text(node)
         imported = self._of_imported_trait(file, name) if file.language == "rust" else ()
+        if file.language == "csharp" and owner_of(node) is not None:
+            imported = tuple(one for one in self._extending(file, name) if isinstance(one, CodeDefinition))
         if imported or name in syntax.COMMON:
             return imported
         named = (

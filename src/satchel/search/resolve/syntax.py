@@ -72,10 +72,20 @@ def owner_of(node: Node) -> Node | None:
     return next((owner for owner in owners if owner is not None and owner != node), None)
 
 
-def calls_base(node: Node, source: bytes) -> bool:
-    """Return whether a name is asked of the base class outright: `super().flush()`."""
-    owner = owner_of(node)
-    return owner is not None and source[owner.start_byte : owner.end_byte].startswith((b"super", b"base", b"parent"))
+_SELF = frozenset({"self", "cls", "this", "Self", "static", "$this"})
+_SUPER = frozenset({"super", "parent", "base"})
+_WORDS_OF = {"cls": "python", "static": "php", "parent": "php", "base": "csharp"}
+"""Words that mean an object or its base in one language, and are names like any other elsewhere."""
+
+
+def is_self(word: str, language: str, rules: frozenset[str]) -> bool:
+    """Return whether a word means the object or the class around it."""
+    return word in _SELF and _WORDS_OF.get(word, language) == language and (word != "self" or "self" in rules)
+
+
+def is_base(word: str, language: str) -> bool:
+    """Return whether a word means the base of the class around it."""
+    return word in _SUPER and _WORDS_OF.get(word, language) == language
 
 
 def above(node: Node) -> Iterator[Node]:
@@ -223,6 +233,20 @@ def scope_of(function: Node) -> Node | None:
     while declared is not None and declared.type != "qualified_identifier":
         declared = declared.child_by_field_name("declarator")
     return declared.child_by_field_name("scope") if declared is not None else None
+
+
+_WITH_FIXTURE = re.compile(rb"(?:TYPED_)?TEST_[FP]|TYPED_TEST")
+
+
+def fixture_of(function: Node, source: bytes) -> Node | None:
+    """Return the class that a test of GoogleTest is a member of: `Cache` of `TEST_F(Cache, Evicts) {`."""
+    declared = function.child_by_field_name("declarator")
+    name = declared.child_by_field_name("declarator") if declared is not None else None
+    parameters = declared.child_by_field_name("parameters") if declared is not None else None
+    if name is None or parameters is None or not _WITH_FIXTURE.fullmatch(source, name.start_byte, name.end_byte):
+        return None
+    first = first_child(parameters)
+    return first.child_by_field_name("type") if first is not None else None
 
 
 def table_of(function: Node) -> Node | None:
