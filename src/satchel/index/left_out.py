@@ -106,9 +106,11 @@ def _by_name(words: Sequence[str], left: Skips) -> dict[str, str]:
 
 def _finder(word: str) -> Find:
     form = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+    folded = word.casefold()
 
     def find(text: str) -> int:
-        match = form.search(text)
+        # Most texts lack the word, and a pattern that ignores case takes ten times as long to say so.
+        match = form.search(text) if folded in text.casefold() else None
         return match.start() if match is not None else -1
 
     return find
