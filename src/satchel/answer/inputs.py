@@ -6,9 +6,11 @@ import fnmatch
 import heapq
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from operator import itemgetter
 
 from satchel.answer import weights
 from satchel.answer.bearing import gives_lessons, in_order, lesson_tokens
@@ -282,7 +284,9 @@ def _without_prose(candidate: Candidate, lines: Lines) -> Candidate:
     location = candidate.chunk.location
     if candidate.kind is not Kind.CODE or location is None or candidate.is_lifted:
         return candidate
-    if not any(first <= location.end_line and last >= location.start_line for first, last in lines.prose):
+    prose = lines.prose
+    at = bisect_left(prose, location.start_line, key=itemgetter(1))  # ranges in order, which do not overlap
+    if at == len(prose) or prose[at][0] > location.end_line:
         return candidate
     kept = [piece for step in candidate.steps[:1] for piece in subtract(step.ranges, lines.prose)]
     if not kept:
