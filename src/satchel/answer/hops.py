@@ -60,7 +60,7 @@ _CALLED_BY, _USES, _CHANGES_WITH = "called by", "uses", "changes with"
 COMMITS_TOGETHER = 3
 """Fewest commits that changed two files before one of them is a place of the fix of the other."""
 
-MOST_COMMITS = 200
+MAX_COMMITS = 200
 """Commits of a file that are looked at, the last indexed ones."""
 
 
@@ -285,7 +285,7 @@ class _Look:
         path, store = candidate.group.removeprefix(self._home.prefix), self._home.store
         commits = {row for row, _, _ in store.edges_to(with_former_names([path], store), [EdgeType.TOUCHES])}
         touched: dict[int, set[str]] = defaultdict(set)
-        for row, _, other in store.edges_from(sorted(commits)[-MOST_COMMITS:], [EdgeType.TOUCHES]):
+        for row, _, other in store.edges_from(sorted(commits)[-MAX_COMMITS:], [EdgeType.TOUCHES]):
             touched[row].add(other)
         small = [files for files in touched.values() if len(files) <= search_weights.SWEEP_FILES]
         counts = Counter(other for files in small for other in files if other != path and not is_secondary(other))

@@ -21,10 +21,10 @@ from satchel.types import Kind
 SHORT_QUESTION = 40
 """Most words of a question about a commit: a longer text is an issue, which mentions others."""
 
-MOST_COMMITS = 5
+MAX_COMMITS = 5
 """Most commits that one question leads to."""
 
-MOST_READ = 400
+MAX_READ = 400
 """Most messages that are read for a number: those that contain it as a word."""
 
 _HASH = pattern(r"(?<![\w./#-])[0-9a-f]{7,40}(?![\w-])")
@@ -53,7 +53,7 @@ def with_commits(query: Query, store: Store) -> Query:
     asked = {word.lower() for _, line in rest.zones for word in words.words(line) if words.is_meaningful(word)}
     if not asked - _SAID_OF_COMMITS:
         rest = replace(rest, terms=(), symbols=(), zones=())
-    return replace(rest, text=query.text, commits=tuple(keys[:MOST_COMMITS]))
+    return replace(rest, text=query.text, commits=tuple(keys[:MAX_COMMITS]))
 
 
 def _references(question: str) -> Iterator[tuple[str, str]]:
@@ -75,7 +75,7 @@ def _found(store: Store, form: str, value: str) -> list[str]:
     if not lexicon.chunk_count:
         return []
     term = QueryTerm(words.terms_of(value)[0], 1.0, 0.0)
-    chunks = np.flatnonzero((chunk_scores(lexicon, [term]) > 0) & lexicon.live_chunk)[:MOST_READ]
+    chunks = np.flatnonzero((chunk_scores(lexicon, [term]) > 0) & lexicon.live_chunk)[:MAX_READ]
     ids = lexicon.columns.document_id[lexicon.columns.chunk_document[chunks]].tolist()
     texts, documents = store.texts(ids), store.documents(ids)
     written = re.compile(rf"(?:(?<![\w&])[#!]|\bGH-|/(?:issues|pulls?|merge_requests)/){value}\b")
