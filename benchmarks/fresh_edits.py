@@ -51,7 +51,7 @@ FARTHEST_COMMIT = 300
 PUBLISHED_BEFORE = 30
 """The published commit is so many commits before that of the clone that is edited."""
 
-MOST_EXAMPLES = 20
+MAX_EXAMPLES = 20
 _WORD = re.compile(r"[A-Za-z_]\w{3,}")
 
 
@@ -277,7 +277,7 @@ def main() -> int:
         "pieces_by_mark": dict(sorted(outcome.pieces.items())),
         "wrong_slices": len(outcome.wrong_slices),
         "wrong_labels": len(outcome.wrong_labels),
-        "examples": (outcome.wrong_slices + outcome.wrong_labels)[:MOST_EXAMPLES],
+        "examples": (outcome.wrong_slices + outcome.wrong_labels)[:MAX_EXAMPLES],
         "seconds": round(time.monotonic() - started, 1),
     }
     text = json.dumps(result, indent=2, ensure_ascii=False)

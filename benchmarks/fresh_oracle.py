@@ -19,7 +19,7 @@ from satchel.types import ContextItem, Detail, Freshness, Kind, Piece
 LARGEST_FILE = 1_000_000
 """Bytes that a file may have to be read, by default."""
 
-MOST_STRETCHES = 3
+MAX_STRETCHES = 3
 """A shown range may hold the end of one part and the beginning of another: each has moved, but not as far."""
 
 Lines = list[str]
@@ -172,7 +172,7 @@ class Oracle:
         return "" if self._was_elsewhere(path, piece.start, shown, live) else "moved, but was in no other place"
 
     def _was_elsewhere(self, path: str, start: int, kept: Lines, live: Lines) -> bool:
-        if self._stretches(path, start, kept) <= MOST_STRETCHES:
+        if self._stretches(path, start, kept) <= MAX_STRETCHES:
             return True
         renamed = [old for old, lines in self.old.items() if old != path and lines == live]
         return any(not (self._root / old).is_file() for old in renamed)
@@ -180,12 +180,12 @@ class Oracle:
     def _stretches(self, path: str, start: int, kept: Lines) -> int:
         """How many stretches of the old text, none of them at its old lines, these lines consist of."""
         old, count = self.old.get(path, []), 0
-        while kept and count <= MOST_STRETCHES:
+        while kept and count <= MAX_STRETCHES:
             size = len(kept)
             while size and not any(found != start for found in runs(old, kept[:size])):
                 size -= 1
             if not size:
-                return MOST_STRETCHES + 1
+                return MAX_STRETCHES + 1
             kept, start, count = kept[size:], start + size, count + 1
         return count
 

@@ -134,7 +134,7 @@ GUARDS = (
     Guard("H8", "clients/targets.py", 'Launch((sys.executable, SAFE_PATH, "-m", PROGRAM)',
           'Launch((sys.executable, "-B", "-m", PROGRAM)'),
     Guard("H2", "hooks/hosts.py", "return value if isinstance(value, dict) else {}", "return value"),
-    Guard("H3", "hooks/event_context.py", "if len(written(self.event, answer)) <= MOST_CHARACTERS:", "if True:"),
+    Guard("H3", "hooks/event_context.py", "if len(written(self.event, answer)) <= MAX_CHARACTERS:", "if True:"),
     Guard("H4", HOOK, "    _silence()\n    note, answer", "    note, answer"),
     Guard("H5", HOOK, "except BaseException as error:  # noqa: BLE001 - an import", "except OSError as error:  #",
           also="the worker always ends with 0, and half an answer is not passed on"),

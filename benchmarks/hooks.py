@@ -52,7 +52,7 @@ MEMORIES, EXPERIENCES = 200, 100
 SMALL_TALK = Path(__file__).with_name("small_talk.txt")
 FLOORS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8)
 OWN, FOREIGN, SMALL = "own title", "title of another repository", "small talk"
-LEAST_OWN, MOST_FOREIGN = 0.9, 0.1
+LEAST_OWN, MAX_FOREIGN = 0.9, 0.1
 
 
 def build(folder: Path, chunks: int) -> tuple[Path, dict[str, str]]:
@@ -224,7 +224,7 @@ def _floor(rows: list[Asked]) -> float:
         share = {
             sort: _share([row.held_out >= floor for row in rows if row.sort == sort]) for sort in (OWN, FOREIGN, SMALL)
         }
-        return share[SMALL] == 0, min(share[OWN] - LEAST_OWN, MOST_FOREIGN - share[FOREIGN])
+        return share[SMALL] == 0, min(share[OWN] - LEAST_OWN, MAX_FOREIGN - share[FOREIGN])
 
     return max((step / 100 for step in range(30, 80)), key=room)
 

@@ -33,7 +33,7 @@ import satchel
 WARM = 500
 """Calls before the first measurement."""
 
-MOST_GROWTH = 0.10
+MAX_GROWTH = 0.10
 """Largest growth of the memory after the warm calls."""
 
 SPARE_DESCRIPTORS = 4
@@ -122,7 +122,7 @@ def many(process: int, ask: Ask, questions: list[str], calls: int) -> dict[str, 
         "ms_a_call": round((time.perf_counter() - begun) * 1000 / calls, 1),
         "use_after_calls": rows,
         "growth_after_warm": round(growth, 3),
-        "is_flat": growth <= MOST_GROWTH and more <= SPARE_DESCRIPTORS,
+        "is_flat": growth <= MAX_GROWTH and more <= SPARE_DESCRIPTORS,
     }
 
 

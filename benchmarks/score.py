@@ -43,7 +43,7 @@ SAMPLE = 8
 
 JOBS = 2
 NICENESS = 10
-MOST_FAILURES = 10
+MAX_FAILURES = 10
 INTERRUPTED = 130
 
 
@@ -152,10 +152,10 @@ def _scored(options: argparse.Namespace, machine: Machine, names: list[str], bas
     print(f"\n{result['asked']:,} answers in {wall / 60:.1f} min; processor seconds: "
           + (", ".join(f"{name} {spent:,.0f}" for name, spent in sorted(board.progress.processor.items())) or "none")
           + ("" if is_complete else "; interrupted: the same command goes on"))  # fmt: skip
-    for text in failures[:MOST_FAILURES]:
+    for text in failures[:MAX_FAILURES]:
         print(f"failed: {text}", file=sys.stderr)
-    if len(failures) > MOST_FAILURES:
-        print(f"and {len(failures) - MOST_FAILURES} more failed", file=sys.stderr)
+    if len(failures) > MAX_FAILURES:
+        print(f"and {len(failures) - MAX_FAILURES} more failed", file=sys.stderr)
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(written(result), encoding="utf-8")

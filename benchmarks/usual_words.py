@@ -22,7 +22,7 @@ from satchel import text
 from satchel.hooks.answers import USUAL_WORDS
 
 PIECE_LINES = 30
-MOST_FILES, MOST_BYTES = 1_500, 200_000
+MAX_FILES, MAX_BYTES = 1_500, 200_000
 LEAST_SHARE = 0.002
 FEWEST = 3
 LEFT_OUT = re.compile(r"node_modules|vendor/|\.min\.|yarn\.lock|\.(?:svg|po|json|lock)$")
@@ -34,8 +34,8 @@ def files(repository: Path) -> Iterator[str]:
     command += ["--", ".", *(f":(exclude)*.{ending}" for ending in ("gif", "png", "jpg", "ico"))]
     packed = subprocess.run(command, capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        wanted = [m for m in archive if m.isfile() and m.size <= MOST_BYTES and not LEFT_OUT.search(m.name)]
-        for member in wanted[:MOST_FILES]:
+        wanted = [m for m in archive if m.isfile() and m.size <= MAX_BYTES and not LEFT_OUT.search(m.name)]
+        for member in wanted[:MAX_FILES]:
             file = archive.extractfile(member)
             raw = file.read() if file is not None else b""
             if b"\0" not in raw:

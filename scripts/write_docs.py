@@ -106,7 +106,7 @@ def vocabulary_table() -> str:
     }
     limits = {
         "a memory": f"{vocabulary.MEMORY_CHARACTERS:,} characters",
-        "tags of a memory": f"{vocabulary.MOST_TAGS}, each of {vocabulary.TAG_CHARACTERS} characters",
+        "tags of a memory": f"{vocabulary.MAX_TAGS}, each of {vocabulary.TAG_CHARACTERS} characters",
         "importance": f"0 to 1, {vocabulary.DEFAULT_IMPORTANCE} by default",
         "goal, hypothesis, action, prediction": f"{vocabulary.STATEMENT_CHARACTERS:,} characters each",
         "result, surprise, root cause, lesson, takeaway, note": f"{vocabulary.REPORT_CHARACTERS:,} characters each",

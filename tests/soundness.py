@@ -25,7 +25,7 @@ from satchel.store.segments import (
     decode_many,
 )
 
-MOST_FAULTS = 20
+MAX_FAULTS = 20
 """Faults that are listed; one is enough to build an index again."""
 
 # Each finds rows that point at nothing, or that nothing points at.
@@ -57,16 +57,16 @@ _BROKEN_LINKS: Mapping[str, str] = {
 
 
 def faults(connection: apsw.Connection) -> list[str]:
-    """What is wrong with a store, empty if nothing is; at most `MOST_FAULTS`. Reads one state and changes nothing."""
+    """What is wrong with a store, empty if nothing is; at most `MAX_FAULTS`. Reads one state and changes nothing."""
     found: list[str] = []
     with connection:
-        found += [str(row[0]) for row in rows(connection, f"PRAGMA integrity_check({MOST_FAULTS})") if row[0] != "ok"]
+        found += [str(row[0]) for row in rows(connection, f"PRAGMA integrity_check({MAX_FAULTS})") if row[0] != "ok"]
         for what, query in _BROKEN_LINKS.items():
-            found += [f"{what}: {row[0]}" for row in rows(connection, f"{query} LIMIT {MOST_FAULTS}")]
+            found += [f"{what}: {row[0]}" for row in rows(connection, f"{query} LIMIT {MAX_FAULTS}")]
         for kind in _kinds(connection):
             found += _wrong_words(connection, kind)
             found += _wrong_segments(connection, kind)
-    return found[:MOST_FAULTS]
+    return found[:MAX_FAULTS]
 
 
 def _kinds(connection: apsw.Connection) -> list[str]:

@@ -72,7 +72,7 @@ def test_the_count_of_many_lines_is_that_of_the_whole_text(name: str, parts: lis
 
 
 def test_counts_are_forgotten_before_they_need_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "MOST_LINES", 9)
+    monkeypatch.setattr(tokens, "MAX_LINES", 9)
     lines = tokens._LineTokens(len)
     for number in range(100):
         text = f"line {number}\n" * 20

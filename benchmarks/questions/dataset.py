@@ -12,7 +12,7 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
 KINDS = ("where", "how", "why", "breaks", "trace", "vague", "absent")
-MOST_LINES = 3
+MAX_LINES = 3
 """A pattern that matches more lines of its file does not name a line that decides."""
 ENDINGS = ("ing", "ed", "es", "s")
 """Taken from a word before it is looked for: `reconnecting` is not absent where `reconnect` occurs."""
@@ -133,8 +133,8 @@ def _problems_of_place(question: Question, folder: Path, tree: set[str]) -> Iter
     for entry in question.deciding:
         if entry.path in tree:
             count = len(entry.numbers(git(folder, "show", f"{question.commit}:{entry.path}").split("\n")))
-            if not 1 <= count <= MOST_LINES:
-                yield f"{entry.pattern!r} matches {count} lines of {entry.path}, not 1 to {MOST_LINES}"
+            if not 1 <= count <= MAX_LINES:
+                yield f"{entry.pattern!r} matches {count} lines of {entry.path}, not 1 to {MAX_LINES}"
     for word in question.absent:
         command = ["git", "-C", str(folder), "grep", "-l", "-I", "-i", "-F", "-e", stem(word), question.commit]
         done = subprocess.run(command, check=False, capture_output=True)

@@ -26,7 +26,7 @@ SITES = {"flask": 16, "requests": 9, "hono": 17, "dayjs": 8, "grpc-go": 25, "rip
 
 LANGUAGES = frozenset({"go", "javascript", "python", "rust", "tsx", "typescript"})
 
-MOST_ALIKE = 2
+MAX_ALIKE = 2
 """Sites of one name in one repository: `t.Fatalf` and `app.get` would be most of the sample otherwise."""
 
 
@@ -67,7 +67,7 @@ def sites(repository: Path, count: int) -> list[dict[str, object]]:
         chance.shuffle(pool)
         taken: list[tuple[str, int, str]] = []
         for one in pool:
-            if sum(one[2] == other[2] for other in taken) < MOST_ALIKE and len(taken) < wanted:
+            if sum(one[2] == other[2] for other in taken) < MAX_ALIKE and len(taken) < wanted:
                 taken.append(one)
         drawn += [
             {"repository": repository.name, "commit": head.stdout.strip(), "path": path, "line": line, "name": name}

@@ -79,7 +79,7 @@ def _let_go_of(library: str) -> None:
             ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), 4)  # MADV_DONTNEED
 
 
-MOST_LINES, LONGEST_LINE = 20_000, 1_000
+MAX_LINES, LONGEST_LINE = 20_000, 1_000
 """Lines whose counts are kept, above which all are forgotten, and characters of the longest of them."""
 
 _LINE_START = re.compile(r"\n(?!/)(?=[^\S\n]*+\S)")
@@ -99,7 +99,7 @@ class _LineTokens(dict[str, int]):
 
     def __missing__(self, line: str) -> int:
         tokens = self._count(f"{line}\n")
-        if len(self) >= MOST_LINES:
+        if len(self) >= MAX_LINES:
             self.clear()
         if len(line) <= LONGEST_LINE:
             self[line] = tokens

@@ -195,8 +195,8 @@ MEMORY_CHARACTERS = 10_000
 TRASH_DAYS = 30
 """Days that a forgotten record can be brought back."""
 
-MOST_TAGS = 20
-MOST_BOUND_FILES = 50
+MAX_TAGS = 20
+MAX_BOUND_FILES = 50
 TAG_CHARACTERS = 50
 
 STATEMENT_CHARACTERS = 1_000
@@ -268,17 +268,17 @@ def parse_choice(kind: type[Choice], value: str, what: str) -> Choice:
 LARGEST_BUDGET = 10_000_000
 """Maximum tokens of one answer: more than any model accepts."""
 
-LARGEST_LIMIT, MOST_PINS = 100_000, 1_000
+LARGEST_LIMIT, MAX_PINS = 100_000, 1_000
 """Maximum results and pinned places of one answer."""
 
-MOST_CONTEXT_LINES = 100
+MAX_CONTEXT_LINES = 100
 """Maximum lines around a shown range; for more, pin the file."""
 
 PURPOSES = READ, FIND, EDIT = "read", "find", "edit"
 """The purpose of an answer: one packed context for a reader without tools; for an agent with tools the sure places with
 line numbers, and others by their best line; complete functions for somebody who edits."""
 
-LEAST_DEPTH, MOST_DEPTH = 1, 5
+LEAST_DEPTH, MAX_DEPTH = 1, 5
 
 DEFAULT_DEPTH = 2
 """Nodes two steps away are still related to the source; three steps reach most of a workspace."""

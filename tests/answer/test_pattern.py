@@ -17,7 +17,7 @@ from satchel.tokens import counter
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 4  # not a secret, but of the form of one
 FILES = {
-    "quay/rope.py": "MOST_ROPES = 4\n\n\ndef tie_rope(rope):\n    return rope.knot(MOST_ROPES)\n\n\n"
+    "quay/rope.py": "MAX_ROPES = 4\n\n\ndef tie_rope(rope):\n    return rope.knot(MAX_ROPES)\n\n\n"
     "def splice(first, second):\n    # tie_rope is for one\n    tie_rope(first)\n    tie_rope(second)\n"
     "    tie_rope(first)\n    return tie_rope(second)\n",
     "quay/Anchor.java": "class Anchor {\n  int drop(int depth) {\n    return depth;\n  }\n}\n",
@@ -103,7 +103,7 @@ def test_definitions_come_first_and_tests_last(place: tuple[Satchel, Path]) -> N
 
 
 @pytest.mark.parametrize(
-    ("pattern", "line"), [("MOST_ROPES", 1), (r"drop", 2), ("ring", 1), ("class Anchor", 1), ("def tie", 4)]
+    ("pattern", "line"), [("MAX_ROPES", 1), (r"drop", 2), ("ring", 1), ("class Anchor", 1), ("def tie", 4)]
 )
 def test_what_defines(place: tuple[Satchel, Path], pattern: str, line: int) -> None:
     (defined,) = [one.line for one in ask(place, pattern, paths=["quay/*"]).matches if one.is_definition]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.answer.session import MOST_BYTES, Ledger, Row, SessionFile, add_rows
+from satchel.answer.session import MAX_BYTES, Ledger, Row, SessionFile, add_rows
 from satchel.errors import UsageError
 from satchel.operations.json import context_envelope, expanded_envelope, graph_envelope
 from satchel.types import Context, Format
@@ -361,8 +361,8 @@ def test_the_older_half_is_forgotten_when_a_ledger_grows_too_large(tmp_path: Pat
     file = SessionFile(tmp_path, "root", "large")
     for start in range(0, 20_000, 2_000):
         file.append([Row(f"memory:{start + number}", "0" * 16) for number in range(2_000)])
-        assert file.path.stat().st_size <= MOST_BYTES
-    assert file.path.stat().st_size > MOST_BYTES // 8
+        assert file.path.stat().st_size <= MAX_BYTES
+    assert file.path.stat().st_size > MAX_BYTES // 8
     assert file.read().rows[-1].key == "memory:19999"
 
 

@@ -109,14 +109,14 @@ def test_the_oldest_files_are_forgotten_first(tmp_path: Path, monkeypatch: pytes
 def files_at_once(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """Let what is opened from now on keep so many files of one line of 900 characters."""
     monkeypatch.setattr(kept, "_every", type(kept._every)())
-    monkeypatch.setattr(kept, "MOST_BYTES", count * (900 + LINE_OVERHEAD_BYTES))
+    monkeypatch.setattr(kept, "MAX_BYTES", count * (900 + LINE_OVERHEAD_BYTES))
 
 
 def test_a_file_larger_than_what_may_be_kept_is_read_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = FileLines(tmp_path, KEY, LIMIT)
-    monkeypatch.setattr(kept, "MOST_BYTES", 3 * LINE_OVERHEAD_BYTES)
+    monkeypatch.setattr(kept, "MAX_BYTES", 3 * LINE_OVERHEAD_BYTES)
     known = write(tmp_path, "large", "line\n" * 20)
     found = reader.read("large")
     assert isinstance(found, Lines)

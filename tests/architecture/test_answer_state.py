@@ -22,7 +22,7 @@ STATEFUL = frozenset({"Packing"})
 BEGINNINGS = frozenset({"__init__", "__post_init__"})
 SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
 
-MOST_CALLS = 3
+MAX_CALLS = 3
 """Calls behind `Satchel.answer`: the service, what opens the stores for it, and the pipeline."""
 
 
@@ -153,7 +153,7 @@ def test_a_question_reaches_the_pipeline_through_the_facade_and_the_service(tmp_
     behind = [name for name in calls if name != "satchel.engine"]
     assert len(calls) - len(behind) <= 1
     assert list(dict.fromkeys(behind)) == ["satchel.services.answer", "satchel.answer.pipeline"]
-    assert len(behind) <= MOST_CALLS
+    assert len(behind) <= MAX_CALLS
 
 
 def way(frame: FrameType) -> list[str]:

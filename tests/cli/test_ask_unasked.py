@@ -110,7 +110,7 @@ def test_a_brief_after_a_failure_reads_a_file_and_finds_attempt_error_and_code(
 
 
 def test_a_long_log_is_read_from_its_end(practised: Satchel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "MOST_BYTES", 60)
+    monkeypatch.setattr(streams, "MAX_BYTES", 60)
     log = tmp_path / "failed.log"
     log.write_text("noise\n" * 100 + "ConnectionError: dropped in send_order\n", encoding="utf-8")
     shown = practised("brief", "--after-failure", str(log), "--no-refresh")

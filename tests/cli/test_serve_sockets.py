@@ -161,7 +161,7 @@ def without_timings(answer: tuple[int, bytes]) -> tuple[int, Any]:
 
 
 HALF_OPEN = 200
-MOST_LINES = 3
+MAX_LINES = 3
 
 
 def test_half_requests_delay_nobody_and_fill_no_log(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_half_requests_delay_nobody_and_fill_no_log(tmp_path: Path) -> None:
         running.process.terminate()
         _, errors = running.process.communicate(timeout=PATIENCE_SECONDS)
         assert running.process.returncode == 0
-        assert len(errors.splitlines()) < MOST_LINES, errors
+        assert len(errors.splitlines()) < MAX_LINES, errors
 
 
 def test_it_answers_on_ipv6_beside_another_one_and_ends_at_once_at_the_second_signal(

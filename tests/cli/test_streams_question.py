@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from satchel.cli.streams import MOST_BYTES, read_question
+from satchel.cli.streams import MAX_BYTES, read_question
 from satchel.errors import UsageError
 from satchel.vocabulary import parse_moment
 
@@ -35,16 +35,16 @@ def test_a_dash_among_words_is_a_word() -> None:
 def test_a_huge_question_is_cut_and_that_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    standard_input(monkeypatch, b"a" * (MOST_BYTES + 1))
-    assert len(read_question(["-"])) == MOST_BYTES
+    standard_input(monkeypatch, b"a" * (MAX_BYTES + 1))
+    assert len(read_question(["-"])) == MAX_BYTES
     assert capsys.readouterr().err == "note: the question is cut after 1,000,000 bytes\n"
 
 
 def test_a_question_of_just_the_limit_is_not_cut(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    standard_input(monkeypatch, b"a" * MOST_BYTES)
-    assert len(read_question(["-"])) == MOST_BYTES
+    standard_input(monkeypatch, b"a" * MAX_BYTES)
+    assert len(read_question(["-"])) == MAX_BYTES
     assert capsys.readouterr().err == ""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.store.writer import MOST_SEGMENTS
+from satchel.store.writer import MAX_SEGMENTS
 from satchel.testing import TinyRepository
 from tests.e2e.command import PATIENCE_SECONDS, Satchel
 from tests.index.indexing import differences
@@ -76,7 +76,7 @@ def test_a_signal_in_any_phase_ends_the_run_with_its_work_kept(
     repository: TinyRepository, satchel: Satchel, place: str, name: str, code: int
 ) -> None:
     if place == "merging":  # as many segments as may be: the next run has to merge them
-        for number in range(MOST_SEGMENTS):
+        for number in range(MAX_SEGMENTS):
             repository.write({f"src/early{number}.py": f"early = {number}\n"})
             satchel("index")
     repository.write({f"src/later{number}.py": f"def later_{number}():\n    pass\n" for number in range(6)})

@@ -16,7 +16,7 @@ import pytest
 
 from satchel.embed import Embedder
 from satchel.embed.minilm import VOCABULARY_FILE, Graph, weights_folder
-from satchel.embed.sentence import MOST_TOKENS, SentenceModel
+from satchel.embed.sentence import MAX_TOKENS, SentenceModel
 from satchel.embed.wordpiece import WordPiece, read_vocabulary
 from satchel.errors import EmbeddingError, MissingExtraError
 
@@ -209,9 +209,9 @@ def test_another_kind_of_tokenizer_names_the_package_that_reads_it(
 
 
 def test_a_long_text_is_cut_at_the_length_of_the_model(folder: Path) -> None:
-    assert SentenceModel(folder).max_tokens == MOST_TOKENS
+    assert SentenceModel(folder).max_tokens == MAX_TOKENS
     write_json(folder / "tokenizer_config.json", {"model_max_length": 10**30})
-    assert SentenceModel(folder).max_tokens == MOST_TOKENS
+    assert SentenceModel(folder).max_tokens == MAX_TOKENS
     write_json(folder / "sentence_bert_config.json", {"max_seq_length": 4})
     model = SentenceModel(folder)
     assert model.max_tokens == 4

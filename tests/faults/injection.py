@@ -25,7 +25,7 @@ from typing import Any
 
 import apsw
 
-from satchel.store.sqlite.connection import MOST_BACKUPS, backups, damage
+from satchel.store.sqlite.connection import MAX_BACKUPS, backups, damage
 from tests.faults.bench import QUESTION, Bench, Fork, Ran, environment, inside, load_modules, set_up
 from tests.soundness import contents, faults
 from tests.store.older import unpacked
@@ -217,7 +217,7 @@ def look(bench: Bench, writer: Writer, rans: Sequence[Ran], expected: Mapping[st
         if (again.code and not was_done) or "Traceback" in again.err:
             bad.append(f"again: {' '.join(command[:2])}: exit {again.code}: {again.err}")
     bad += _harm(bench, writer, [True] * len(done))
-    if len(backups(bench.memory)) > MOST_BACKUPS:
+    if len(backups(bench.memory)) > MAX_BACKUPS:
         bad.append(f"{len(backups(bench.memory))} backups")
     for index in bench.home.glob("cache/index/*/index.db"):
         bad += [f"index: {fault}" for fault in _look(index, faults)]

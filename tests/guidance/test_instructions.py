@@ -15,7 +15,7 @@ from satchel.guidance.instructions import (
 )
 from satchel.guidance.judge import Opinion, Verdict, WordJudge
 from satchel.guidance.situation import make_situation
-from satchel.safety.sanitize import MOST_NOTES
+from satchel.safety.sanitize import MAX_NOTES
 from satchel.sources.front_matter import rule_fields
 from tests.eval_data import data_file
 from tests.guidance.conftest import Write
@@ -312,7 +312,7 @@ def test_nothing_below_git_is_read(write: Write, form: str) -> None:
 
 def test_many_missing_imports_are_few_notes(write: Write) -> None:
     root = write({"CLAUDE.md": "Be brief.\n" + "".join(f"@m{number}.md\n" for number in range(5_000))})
-    assert len(one(root, "CLAUDE.md").notes) <= MOST_NOTES + 1
+    assert len(one(root, "CLAUDE.md").notes) <= MAX_NOTES + 1
 
 
 def test_imports_are_not_read_beyond_their_limit(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

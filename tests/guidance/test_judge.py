@@ -26,7 +26,7 @@ from satchel.guidance.judge import (
 )
 from satchel.guidance.situation import Situation, make_situation
 from satchel.settings import Settings
-from satchel.system.state_files import MOST_ANSWERS
+from satchel.system.state_files import MAX_ANSWERS
 from satchel.testing import HashEmbedder
 from tests.guidance.judge_server import JudgeServer, judge_server
 
@@ -217,10 +217,10 @@ def test_damaged_and_old_verdicts_are_as_good_as_none(tmp_path: Path) -> None:
     assert memory.recall("j", MIGRATION, ["c"]) == {}
     file.write_text("{")
     assert memory.recall("j", MIGRATION, ["c"]) == {}
-    for number in range(MOST_ANSWERS):
+    for number in range(MAX_ANSWERS):
         (tmp_path / f"verdicts/{number}.json").touch()
     memory.keep("j", MIGRATION, {"c": False})
-    assert len(list((tmp_path / "verdicts").iterdir())) <= MOST_ANSWERS // 2 + 1
+    assert len(list((tmp_path / "verdicts").iterdir())) <= MAX_ANSWERS // 2 + 1
     assert memory.recall("j", MIGRATION, ["c"]) == {"c": False}
 
 

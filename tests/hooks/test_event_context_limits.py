@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from satchel.hooks import answers, event_context
-from satchel.hooks.event_context import MOST_CHARACTERS, Answer, AnsweringProcess, EventContext, written
+from satchel.hooks.event_context import MAX_CHARACTERS, Answer, AnsweringProcess, EventContext, written
 from satchel.hooks.hosts import Event, HookEvent
 from tests.hooks.conftest import Host
 
@@ -36,7 +36,7 @@ def test_an_answer_is_packed_smaller_until_it_fits(unit: str, times: int, tokens
     packer = FakePacker(unit, times)
     answer = hook.packed(packer, tokens)
     text = written(event, answer)
-    assert len(text) <= MOST_CHARACTERS
+    assert len(text) <= MAX_CHARACTERS
     assert packer.asked == sorted(packer.asked, reverse=True)
     if text:
         assert isinstance(json.loads(text), dict)
@@ -49,9 +49,9 @@ def test_a_session_of_any_prompts_and_outputs_stays_within_the_limit(host: Host,
         prompt = f"why does send_order fail? {text * (size // max(len(text), 1) // 12)} {number}"
         for name, field in (("claude-code/prompt", "prompt"), ("claude-code/after-failure", "error")):
             output = host.told(name, **{field: prompt})[1]
-            assert len(json.dumps(output, ensure_ascii=False)) <= MOST_CHARACTERS
+            assert len(json.dumps(output, ensure_ascii=False)) <= MAX_CHARACTERS
     output = host.told("claude-code/session-start", source="compact", session_id=f"{message[0]}{size}")[1]
-    assert len(json.dumps(output, ensure_ascii=False)) <= MOST_CHARACTERS
+    assert len(json.dumps(output, ensure_ascii=False)) <= MAX_CHARACTERS
 
 
 def test_what_did_not_fit_does_not_count_as_sent(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +62,7 @@ def test_what_did_not_fit_does_not_count_as_sent(host: Host, monkeypatch: pytest
     question = "where is an order sent again when the connection drops?"
     whole = host.ask(question, session_id="another")
     with monkeypatch.context() as smaller:
-        smaller.setattr(event_context, "MOST_CHARACTERS", 700)
+        smaller.setattr(event_context, "MAX_CHARACTERS", 700)
         smaller.setattr(event_context, "SHRINK", 0.002)
         answer, output = host.told("claude-code/prompt", prompt=question)
     assert answer.tokens <= 200

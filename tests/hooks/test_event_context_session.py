@@ -46,18 +46,18 @@ def test_one_of_many_at_once_gets_a_claim(tmp_path: Path) -> None:
 
 
 def test_only_the_newest_of_everything_is_kept(state: SessionState) -> None:
-    for number in range(event_context.MOST_FILES + 3):
+    for number in range(event_context.MAX_FILES + 3):
         state.note_files([f"{number}.py"])
         state.note_prompt(f"prompt {number}")
-    for number in range(event_context.MOST_CLAIMS + 1):
+    for number in range(event_context.MAX_CLAIMS + 1):
         state.claim(f"claim {number}")
     state.note_files(["5.py"])
     kept = state.read()
-    assert len(kept["files"]) == event_context.MOST_FILES
+    assert len(kept["files"]) == event_context.MAX_FILES
     assert kept["files"][-1] == "5.py"
-    assert len(kept["prompts"]) == event_context.MOST_PROMPTS
+    assert len(kept["prompts"]) == event_context.MAX_PROMPTS
     assert state.claim("claim 0")
-    assert not state.claim(f"claim {event_context.MOST_CLAIMS}")
+    assert not state.claim(f"claim {event_context.MAX_CLAIMS}")
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'{"claims": [], "prompts": 3, "files": [1]}', b"\xff", b"[" * 99])

@@ -78,7 +78,7 @@ def test_nothing_is_read_beyond_the_deadline_or_from_a_stream_that_is_closed(sen
 
 
 def test_more_than_any_event_needs_is_not_read(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervise, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(supervise, "MAX_BYTES", 1_000)
     monkeypatch.setattr(supervise, "_CHUNK", 400)
     with sent(b"x" * 5_000, closed=True) as source:
         assert len(supervise.receive(source, soon())) == 1_200

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.hooks.event_context import MOST_CHARACTERS
+from satchel.hooks.event_context import MAX_CHARACTERS
 from satchel.system import telemetry
 from tests.e2e.sample import sample_repository
 from tests.hooks.recorded import recorded
@@ -63,7 +63,7 @@ def test_every_fault_ends_with_0_in_time_with_one_object_or_nothing(tried: dict[
     assert len(tried) > 130
     for name, became in tried.items():
         assert became["code"] == 0, name
-        assert len(became["out"]) <= MOST_CHARACTERS, name
+        assert len(became["out"]) <= MAX_CHARACTERS, name
         assert became["err"].count("\n") <= 1, name
         if became["out"]:
             assert isinstance(json.loads(became["out"]), dict), name

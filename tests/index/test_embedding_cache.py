@@ -31,7 +31,7 @@ def test_a_key_depends_on_the_fingerprint_the_text_and_the_user(tmp_path: Path) 
 
 
 def test_the_oldest_are_dropped_where_there_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding, "MOST_ROWS", 20)
+    monkeypatch.setattr(embedding, "MAX_ROWS", 20)
     cache = VectorCache(tmp_path / "vectors.db", KEY)
     keys = [cache.key("f", str(number)) for number in range(21)]
     for key in keys:

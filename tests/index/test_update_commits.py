@@ -143,7 +143,7 @@ def test_a_rewritten_history_leaves_no_trace_that_shows(repository: TinyReposito
 def test_commits_out_of_sight_do_not_pile_up(
     repository: TinyRepository, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(update, "MOST_HIDDEN", 1)
+    monkeypatch.setattr(update, "MAX_HIDDEN", 1)
     for number in range(3):
         repository.commit(f"Number {number}")
     index.run()

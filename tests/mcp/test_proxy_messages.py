@@ -250,7 +250,7 @@ def test_answers_of_a_batch_pass_as_they_are() -> None:
 
 
 def test_the_oldest_requests_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("satchel.mcp.proxy.MOST_REQUESTS", 2)
+    monkeypatch.setattr("satchel.mcp.proxy.MAX_REQUESTS", 2)
     relayed = Relayed()
     for identity in (1, 2, 3):
         relayed.relay.sees(call(identity))

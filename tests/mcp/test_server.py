@@ -23,7 +23,7 @@ from satchel.mcp.running import EngineRunner
 from satchel.mcp.server import (
     INSTRUCTIONS,
     LISTING_TOKENS,
-    MOST_TOKENS,
+    MAX_TOKENS,
     bounded,
     cost,
     input_schema,
@@ -41,8 +41,8 @@ from tests.operations.conftest import FILES
 TOOLS_HASH = "7fd38247b2daea5900dc043f8b8322e444f47828f820a47cb9a18225919460ee"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
-MOST_LIST_TOKENS = 1_800
-MOST_DESCRIPTION_BYTES = 2_000
+MAX_LIST_TOKENS = 1_800
+MAX_DESCRIPTION_BYTES = 2_000
 
 QUESTION = "where are orders sent again?"
 
@@ -149,7 +149,7 @@ def test_a_tool_tells_all_hints_with_a_meaning_an_output_schema_and_task_words_f
         assert hints.idempotent_hint is (None if hints.read_only_hint else False)
         assert tool.output_schema is not None
         assert (tool.description or "").startswith(operation.summary)
-        assert len((tool.description or "").encode()) < MOST_DESCRIPTION_BYTES
+        assert len((tool.description or "").encode()) < MAX_DESCRIPTION_BYTES
 
 
 def test_the_list_names_every_option_but_rare_ones_and_choices_once() -> None:
@@ -170,7 +170,7 @@ def test_the_list_names_every_option_but_rare_ones_and_choices_once() -> None:
 
 def test_the_list_of_tools_is_small_and_changes_only_on_purpose() -> None:
     raw = json.dumps(listed_tools(), ensure_ascii=False, separators=(",", ":"))
-    assert counter("o200k_base").count(raw) <= MOST_LIST_TOKENS
+    assert counter("o200k_base").count(raw) <= MAX_LIST_TOKENS
     assert hashlib.sha256(raw.encode()).hexdigest() == TOOLS_HASH
 
 
@@ -214,7 +214,7 @@ def test_the_structured_part_has_places_scores_and_names_of_what_was_left_out(as
 
 
 def test_instructions_fit_into_what_hosts_read() -> None:
-    assert len(INSTRUCTIONS.encode()) < MOST_DESCRIPTION_BYTES
+    assert len(INSTRUCTIONS.encode()) < MAX_DESCRIPTION_BYTES
     assert all(tool.name in INSTRUCTIONS for tool in TOOLS)
 
 
@@ -463,7 +463,7 @@ def test_the_structured_part_is_bounded_whatever_an_answer_holds(
 ) -> None:
     envelope = {"items": items, "overflow": overflow, "failures": failures, "usage": USAGE}
     found = structured(Answered("text", envelope, tuple(notes)))
-    assert cost(found) <= MOST_TOKENS
+    assert cost(found) <= MAX_TOKENS
     assert len(found["items"]) + found["more"] == len(items)
 
 

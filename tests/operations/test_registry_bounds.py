@@ -39,7 +39,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "replay": {"saved": {}},
 }
 
-MOST_CHARACTERS = 40_000
+MAX_CHARACTERS = 40_000
 """A budget of 4,000 tokens has no longer text, and a message is far shorter."""
 
 
@@ -63,4 +63,4 @@ def test_what_is_far_too_large_is_answered_briefly_or_refused_in_one_sentence(
             except SatchelError as error:
                 text = str(error)
                 assert len(text) < 1_000, f"{parameter.name}: {text[:200]}"
-            assert len(text) < MOST_CHARACTERS, f"{parameter.name}: {text[:200]}"
+            assert len(text) < MAX_CHARACTERS, f"{parameter.name}: {text[:200]}"

@@ -49,7 +49,7 @@ class Answer(NamedTuple):
 
 Door = Callable[[OpenProject, str, Mapping[str, Any]], Answer]
 
-MOST_WEAK = 3
+MAX_WEAK = 3
 """Hits of a search that are only a weak match."""
 
 

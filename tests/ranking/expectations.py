@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tests.ranking.doors import MOST_WEAK, Answer
+from tests.ranking.doors import MAX_WEAK, Answer
 from tests.ranking.projects import Question
 
 BEST_PARTS = 3
@@ -88,7 +88,7 @@ def _without(answer: Answer, texts: Sequence[str]) -> str:
 
 
 def _silent(answer: Answer, is_expected: bool) -> str:
-    is_silent = not answer.parts or answer.is_weak or (not answer.tokens and len(answer.parts) <= MOST_WEAK)
+    is_silent = not answer.parts or answer.is_weak or (not answer.tokens and len(answer.parts) <= MAX_WEAK)
     return "" if is_silent == is_expected else f"{len(answer.parts)} parts, {'weak' if answer.is_weak else 'not weak'}"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel.guidance.situation import make_situation
-from satchel.results.tools import LONGEST_VALUE, MOST_VALUES, call_situation
+from satchel.results.tools import LONGEST_VALUE, MAX_VALUES, call_situation
 from satchel.system.threads import Threads
 
 
@@ -59,7 +59,7 @@ def test_values_become_plain_and_short() -> None:
     )["params"]
     assert result["path"] == "a.py"
     assert len(result["text"]) == LONGEST_VALUE + 1
-    assert len(result["many"]) < MOST_VALUES
+    assert len(result["many"]) < MAX_VALUES
     assert result["odd"] == "<object>"
     assert result["deep"] in ({}, {"1": ["a"]})
     assert call_situation("t", {"deep": {1: ("a",)}})["params"] == {"deep": {"1": ["a"]}}

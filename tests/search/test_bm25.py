@@ -180,7 +180,7 @@ def test_the_largest_are_those_that_sorting_finds(values: list[int], count: int)
 def test_what_is_kept_between_questions_changes_no_score(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
-    monkeypatch.setattr(kept_module, "MOST_BYTES", kept)
+    monkeypatch.setattr(kept_module, "MAX_BYTES", kept)
     files: list[tuple[str, Parts]] = [
         ("alpha", [("beta", ["alpha", "gamma"]), ("f", ["beta"])]),
         ("x", [("alpha", ["delta", "alpha"])]),

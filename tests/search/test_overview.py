@@ -8,7 +8,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.errors import UsageError
-from satchel.search.overview import MOST_ENTRIES, MOST_QUESTIONS, Overview
+from satchel.search.overview import MAX_ENTRIES, MAX_QUESTIONS, Overview
 from tests.repositories import commit, new_repository
 from tests.search.test_changes import DAY, NOW, change
 
@@ -82,11 +82,11 @@ def test_a_root_without_commits_or_code_is_asked_about_its_files(tmp_path: Path)
 
 def test_the_smallest_of_a_wide_folder_are_counted_together(tmp_path: Path) -> None:
     root = new_repository(tmp_path / "wide")
-    commit(root, "Many", {f"{number:03}.py": f"x = {number}\n" for number in range(MOST_ENTRIES + 5)})
+    commit(root, "Many", {f"{number:03}.py": f"x = {number}\n" for number in range(MAX_ENTRIES + 5)})
     found = overview(root)
-    assert len(found.entries) == MOST_ENTRIES + 1
+    assert len(found.entries) == MAX_ENTRIES + 1
     assert (found.entries[-1].name, found.entries[-1].path, found.entries[-1].files) == ("5 smaller ones", "", 5)
-    assert len(found.questions) <= MOST_QUESTIONS
+    assert len(found.questions) <= MAX_QUESTIONS
 
 
 def test_the_imports_between_files_are_told_in_go_by_package(tree: Path) -> None:

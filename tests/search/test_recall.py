@@ -120,7 +120,7 @@ def test_four_of_five_experiences_of_a_theme_are_shown(tmp_path: Path) -> None:
 def test_a_large_memory_answers_broad_questions_like_a_small_one(
     engine: Satchel, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recall, "MOST_COMPARED", most)
+    monkeypatch.setattr(recall, "MAX_COMPARED", most)
     for question in ("everything we know about Jana", "timeline of Jana", "what do I know about the export"):
         texts = [item.content for item in engine.assemble(question, refresh=False).items]
         assert any(("Jana" if "Jana" in question else "export") in text for text in texts), question

@@ -8,7 +8,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.search.query import analyse
-from satchel.search.strength import MOST_ABSENT, absent_words
+from satchel.search.strength import MAX_ABSENT, absent_words
 from satchel.testing import TinyRepository
 from satchel.types import Kind
 
@@ -92,7 +92,7 @@ def test_pasted_code_and_traces_are_not_looked_at(satchel: Satchel) -> None:
 
 def test_few_are_named_and_nothing_where_nothing_was_searched(satchel: Satchel) -> None:
     question = "zebra giraffe lion tiger panther leopard cheetah"
-    assert len(absent(satchel, question)) == MOST_ABSENT
+    assert len(absent(satchel, question)) == MAX_ABSENT
     assert absent(satchel, question, Kind.MEMORY) == ()
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel import Context, Satchel
-from satchel.services.graph import MOST_CONTEXTS, ContextCache, assemble_graph
+from satchel.services.graph import MAX_CONTEXTS, ContextCache, assemble_graph
 from satchel.services.open_root import attempts, bench_of
 from satchel.types import Format, Usage
 from tests.graph.workspaces import NOW, Export, open_shop
@@ -147,7 +147,7 @@ def test_nothing_is_kept_that_may_be_otherwise_next_time() -> None:
 
 def test_the_context_that_was_not_used_for_longest_makes_room() -> None:
     cache = ContextCache(10.0)
-    for number in range(MOST_CONTEXTS + 1):
+    for number in range(MAX_CONTEXTS + 1):
         cache.put(number, kept())
         cache.get(0, lambda _: True)
     assert cache.get(0, lambda _: True) is not None

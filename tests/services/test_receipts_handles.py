@@ -61,7 +61,7 @@ def test_only_the_user_can_read_it(tmp_path: Path) -> None:
 
 
 def test_the_older_half_is_forgotten_when_it_grows_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handles_module, "MOST_BYTES", 4_000)
+    monkeypatch.setattr(handles_module, "MAX_BYTES", 4_000)
     path = tmp_path / "shop.jsonl"
     handles = HandleLedger(path)
     for number in range(200):

@@ -204,7 +204,7 @@ def test_secrets_in_changed_lines_are_redacted(folder: Path) -> None:
 
 
 def test_a_sweep_over_too_many_files_is_cut_and_said_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_module, "MOST_FILES", 1)
+    monkeypatch.setattr(change_module, "MAX_FILES", 1)
     write(folder, BASE.replace("0.1 *", "0.2 *"))
     write(folder, "# Other\n", "docs/guide.md")
     change = changed(folder)

@@ -85,7 +85,7 @@ def test_an_untracked_file_is_part_of_a_change_of_the_work_tree_but_not_of_what_
 
 
 def test_with_very_many_untracked_files_these_are_only_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_module, "MOST_UNTRACKED", 1)
+    monkeypatch.setattr(change_module, "MAX_UNTRACKED", 1)
     for name in ("x.py", "y.py"):
         (folder / name).write_text("x = 1\n")
     change = changed(folder)
@@ -144,7 +144,7 @@ def test_another_commit_of_a_submodule_is_told(folder: Path, tmp_path: Path) -> 
 def test_the_lines_of_a_very_large_change_are_cut_and_their_numbers_are_not(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(change_module, "MOST_LINES", 5)
+    monkeypatch.setattr(change_module, "MAX_LINES", 5)
     (folder / "notes.md").write_text("all new\n" * 30)
     file = only(changed(folder))
     assert sum(len(hunk.removed) + len(hunk.added) for hunk in file.hunks) <= 5

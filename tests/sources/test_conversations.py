@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from satchel.sources.conversations import (
     ASKS,
-    MOST_ACTIONS,
+    MAX_ACTIONS,
     Action,
     Exchange,
     searched_terms,
@@ -51,8 +51,8 @@ def test_a_failure_without_words_is_still_told() -> None:
 
 
 def test_a_long_run_of_tools_is_counted_and_not_listed_whole() -> None:
-    text = shown_text(exchange(actions=(Action("Read", "a.py"),) * (MOST_ACTIONS + 3)))
-    assert text.count("- Read") == MOST_ACTIONS
+    text = shown_text(exchange(actions=(Action("Read", "a.py"),) * (MAX_ACTIONS + 3)))
+    assert text.count("- Read") == MAX_ACTIONS
     assert text.endswith("- [3 more]")
 
 

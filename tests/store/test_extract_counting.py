@@ -52,14 +52,14 @@ def test_a_count_stops_at_what_one_byte_holds() -> None:
 
 
 def test_a_full_table_is_left_for_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extract, "MOST_RUNS", 3)
+    monkeypatch.setattr(extract, "MAX_RUNS", 3)
     for number in range(20):
         piece = f"alpha beta{number} gamma{number}"
         assert counts_of(count([piece]), 0) == expected(piece)
 
 
 def test_threads_that_count_at_the_same_time_do_not_disturb_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extract, "MOST_RUNS", 50)
+    monkeypatch.setattr(extract, "MAX_RUNS", 50)
     texts = [" ".join(f"name{(start * 7 + step) % 90}_of" for step in range(60)) for start in range(24)]
     with ThreadPoolExecutor(4) as pool:
         counted = list(pool.map(lambda piece: counts_of(count([piece]), 0), texts))

@@ -323,7 +323,7 @@ def test_a_memory_on_a_server_is_not_restored_from_a_file(tmp_path: Path) -> Non
 
 def test_too_many_questions_at_once_are_told_to_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server_url()
-    monkeypatch.setattr("satchel.store.postgres.connection.MOST_CONNECTIONS", 1)
+    monkeypatch.setattr("satchel.store.postgres.connection.MAX_CONNECTIONS", 1)
     with (
         closing(postgres_store(tmp_path, timeout_ms=1)) as store,
         store.snapshot(),

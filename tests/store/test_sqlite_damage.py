@@ -15,7 +15,7 @@ from satchel import Satchel
 from satchel.doctor import check_memory
 from satchel.errors import StoreError
 from satchel.store.sqlite import SqliteStore, changes, connection, restore
-from satchel.store.sqlite.connection import BACKUP_SECONDS, MOST_BACKUPS, backups
+from satchel.store.sqlite.connection import BACKUP_SECONDS, MAX_BACKUPS, backups
 from satchel.system import state_files
 from satchel.types import Kind
 from tests.contracts.documents import record_document
@@ -108,7 +108,7 @@ def test_damaged_words_of_memories_leave_the_code(root: Path) -> None:
 def test_backups_are_made_once_a_day_and_few_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "memory.db"
     now = time.time()
-    for day in range(MOST_BACKUPS + 3):
+    for day in range(MAX_BACKUPS + 3):
         monkeypatch.setattr(time, "time", lambda day=day: now + day * (BACKUP_SECONDS + 1))
         for number in range(2):
             store = SqliteStore(path, durable=True)
@@ -116,7 +116,7 @@ def test_backups_are_made_once_a_day_and_few_are_kept(tmp_path: Path, monkeypatc
                 writer.put([record_document(f"m{day}{number}", "alpha", kind=Kind.MEMORY)])
             store.close()
     copies = backups(path)
-    assert len(copies) == MOST_BACKUPS
+    assert len(copies) == MAX_BACKUPS
     assert all(copy.stat().st_mode & 0o777 == 0o600 for copy in copies)
 
 

@@ -14,7 +14,7 @@ from satchel import Satchel
 from satchel.doctor import check_memory, check_room
 from satchel.errors import StoreError
 from satchel.store.sqlite import SqliteStore, changes, connection
-from satchel.store.sqlite.connection import BACKUP_SECONDS, MOST_BACKUPS, RICHER_SECONDS, backups
+from satchel.store.sqlite.connection import BACKUP_SECONDS, MAX_BACKUPS, RICHER_SECONDS, backups
 from satchel.types import Kind
 from tests.contracts.documents import record_document
 from tests.e2e.sample import sample_repository
@@ -159,13 +159,13 @@ def test_a_copy_with_more_records_outlives_those_of_a_store_that_began_anew(
     for day in range(2, 12):
         write(day, f"n{day}" if day == 2 else "n3")
     assert rich in backups(path)
-    assert len(backups(path)) <= 2 * MOST_BACKUPS
+    assert len(backups(path)) <= 2 * MAX_BACKUPS
     write(2 + RICHER_SECONDS / BACKUP_SECONDS, "n4")
     assert rich not in backups(path)
 
 
 def test_many_changes_make_a_copy_before_the_day_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "MOST_BYTES", 1)
+    monkeypatch.setattr(changes, "MAX_BYTES", 1)
     path = tmp_path / "memory.db"
     store = SqliteStore(path, durable=True)
     for number in range(300):
@@ -173,7 +173,7 @@ def test_many_changes_make_a_copy_before_the_day_is_over(tmp_path: Path, monkeyp
             writer.put([record_document(f"m{number}", f"alpha {number}" * 40, kind=Kind.MEMORY)])
     store.close()
     assert changes.files(path)[0].exists()
-    assert 1 <= len(backups(path)) <= MOST_BACKUPS
+    assert 1 <= len(backups(path)) <= MAX_BACKUPS
     connection.remove_files(path)
     store = SqliteStore(path, durable=True)
     assert len(store.keys(Kind.MEMORY)) == 300

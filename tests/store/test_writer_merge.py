@@ -21,7 +21,7 @@ from tests.soundness import contents, faults
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
     """A store of many segments of two kinds: documents are gone, hidden, or gone with their segment."""
     opened = SqliteStore(tmp_path / "index.db")
-    for number in range(writer_module.MOST_SEGMENTS + 4):
+    for number in range(writer_module.MAX_SEGMENTS + 4):
         with opened.write() as writer:
             words = " ".join(f"word{number * 7 + step}" for step in range(20))
             writer.put([record_document(f"c{number}", f"alpha {words}"), record_document(f"d{number}", "alpha beta")])

@@ -12,7 +12,7 @@ from satchel.system.kept import Cache, through_all
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """No other cache of this process, and a budget of 100 bytes that is looked at each time."""
     monkeypatch.setattr(kept, "_every", type(kept._every)())
-    monkeypatch.setattr(kept, "MOST_BYTES", 100)
+    monkeypatch.setattr(kept, "MAX_BYTES", 100)
     monkeypatch.setattr(Cache, "grown", 0)
 
 

@@ -108,7 +108,7 @@ def test_folders_are_for_the_user_alone(tmp_path: Path) -> None:
 def test_answers_are_kept_without_what_was_asked_and_the_oldest_make_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state_files, "MOST_ANSWERS", 6)
+    monkeypatch.setattr(state_files, "MAX_ANSWERS", 6)
     answers = state_files.KeptAnswers(tmp_path, b"k" * 32)
     for number in range(5):
         answers.keep(f"question {number}", [number])

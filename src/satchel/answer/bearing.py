@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LESSON_FRAME, LONGEST_LESSON, CHARACTERS_PER_TOKEN = 6, 240, 4.5
 """Tokens around a lesson, the most characters that one has where others follow, and characters of a token."""
 
-MOST_RULING_WORDS = 3
+MAX_RULING_WORDS = 3
 """Words of a record by which it rules something out, from which on more make no difference."""
 
 _RULES_OUT = wording("rules something out")
@@ -85,7 +85,7 @@ def _ruling_share(hit: Hit) -> float:
     """
     if hit.chunk.fields.get("supersedes"):
         return 1.0
-    return min(len(_RULES_OUT.findall(hit.chunk.body)), MOST_RULING_WORDS) / MOST_RULING_WORDS
+    return min(len(_RULES_OUT.findall(hit.chunk.body)), MAX_RULING_WORDS) / MAX_RULING_WORDS
 
 
 def lesson_tokens(max_tokens: int) -> int:

@@ -43,7 +43,7 @@ TWIN = "duplicate"
 REFILLS = 2
 """Times that the room left by the exact count is filled again; estimates are mostly too high by 2 to 5 %."""
 
-MOST_CHARACTERS_PER_TOKEN = 12
+MAX_CHARACTERS_PER_TOKEN = 12
 """Only rulers and white space have more characters for each token: longer texts are not counted, they do not fit."""
 
 
@@ -364,13 +364,13 @@ class Packing:
         frame = self.inputs.frame.item + counter.count(candidate.group) if group is None else 0
         frame = min(frame, LESSON_FRAME) if candidate.is_lesson else frame
         if lines is None or not (step.ranges or step.remarks):
-            if len(step.text) > room * MOST_CHARACTERS_PER_TOKEN:
+            if len(step.text) > room * MAX_CHARACTERS_PER_TOKEN:
                 return None
             before = counter.count(group.picks[-1][1].text) if group is not None else 0
             return frame + counter.count(step.text) - before
         ranges, new_markers = (group or Group(candidate.kind, candidate.group, lines)).added(step)
         shown = ranges if self.inputs.shows_lines else ()
-        if sum(lines.characters(*span) for span in shown) > room * MOST_CHARACTERS_PER_TOKEN:
+        if sum(lines.characters(*span) for span in shown) > room * MAX_CHARACTERS_PER_TOKEN:
             return None
         tokens = sum(lines.tokens(counter, *span) + (span[1] - span[0] + 1) * self.inputs.line_tokens for span in shown)
         tokens += sum(counter.count(remark.text) for remark in step.remarks)

@@ -26,7 +26,7 @@ from satchel.types import FILE_KINDS, Failure, Kind, Range
 LONGEST_LINE = 200
 """Characters of a shown line."""
 
-MOST_LINES = 3
+MAX_LINES = 3
 """Lines of one definition that are shown; the others are counted."""
 
 _DEFINING = re.compile(
@@ -160,7 +160,7 @@ def packed(
     terms: AbstractSet[str],
     counter: TokenCounter,
     max_tokens: int,
-    most_lines: int = MOST_LINES,
+    most_lines: int = MAX_LINES,
 ) -> Matches:
     """Return the matches, best first, as text of at most `max_tokens`, with `most_lines` of each definition."""
     every = list(found)

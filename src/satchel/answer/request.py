@@ -35,8 +35,8 @@ from satchel.vocabulary import (
     FIND,
     LARGEST_BUDGET,
     LARGEST_LIMIT,
-    MOST_CONTEXT_LINES,
-    MOST_PINS,
+    MAX_CONTEXT_LINES,
+    MAX_PINS,
     READ,
     STALE_CHOICES,
     Moment,
@@ -60,7 +60,7 @@ ITEM_TOKENS = 200
 """Tokens of the budget for each item where no limit is set: a large budget has room for more than the usual limit."""
 
 
-MOST_NAMES, LONGEST_NAME = 30, 100
+MAX_NAMES, LONGEST_NAME = 30, 100
 """Most likely names of one question, and most characters of one: models are asked for four to ten."""
 
 LONGEST_SESSION = 500
@@ -92,8 +92,8 @@ def parse_view(name: str) -> View:
 
 def _parse_pins(texts: Iterable[str]) -> tuple[Pin, ...]:
     pins = tuple(map(parse_pin, texts))
-    if len(pins) > MOST_PINS:
-        raise UsageError(f"include names {len(pins):,} places: give at most {MOST_PINS:,}", "include")
+    if len(pins) > MAX_PINS:
+        raise UsageError(f"include names {len(pins):,} places: give at most {MAX_PINS:,}", "include")
     return pins
 
 
@@ -108,9 +108,9 @@ def parse_reserves(reserves: Mapping[str, int]) -> dict[Kind, int]:
 
 
 def check_context_lines(count: int) -> int:
-    """Return a usable number of context lines. Raises UsageError below 0 and above `MOST_CONTEXT_LINES`."""
-    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST_CONTEXT_LINES:
-        raise UsageError(f"context_lines is {count!r}: give 0 to {MOST_CONTEXT_LINES} lines", "context_lines")
+    """Return a usable number of context lines. Raises UsageError below 0 and above `MAX_CONTEXT_LINES`."""
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MAX_CONTEXT_LINES:
+        raise UsageError(f"context_lines is {count!r}: give 0 to {MAX_CONTEXT_LINES} lines", "context_lines")
     return count
 
 
@@ -172,8 +172,8 @@ def check_names(names: Iterable[str]) -> tuple[str, ...]:
     listed = (names,) if isinstance(names, str) else checked_names("names", names or ())
     every = (name for text in listed for name in text.split(","))
     cleaned = dict.fromkeys(filter(None, (sanitize.line(name, LONGEST_NAME + 1).strip() for name in every)))
-    if len(cleaned) > MOST_NAMES or any(len(name) > LONGEST_NAME for name in cleaned):
-        raise UsageError(f"names: give at most {MOST_NAMES} names of {LONGEST_NAME} characters", "names")
+    if len(cleaned) > MAX_NAMES or any(len(name) > LONGEST_NAME for name in cleaned):
+        raise UsageError(f"names: give at most {MAX_NAMES} names of {LONGEST_NAME} characters", "names")
     return tuple(cleaned)
 
 

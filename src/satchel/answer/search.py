@@ -30,7 +30,7 @@ from satchel.search.named import with_defined_names
 from satchel.search.query import Query, analyse, recipe_nouns, with_names
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
 from satchel.search.strength import (
-    MOST_ABSENT,
+    MAX_ABSENT,
     absent_words,
     answer_strength,
     present_names,
@@ -167,7 +167,7 @@ class Findings(NamedTuple):
         told = tuple(filterfalse(is_wording, missing)) if speaks_of_impact(self.query.text) else missing
         files = [bench.store.lexicon(kind) for kind in searched if kind in LINE_KINDS]
         absent = absent_places(self.query, sure_sentences(self.query), bench.store, files) if files else ()
-        return tuple([*absent, *told][:MOST_ABSENT])
+        return tuple([*absent, *told][:MAX_ABSENT])
 
 
 def _absent(query: Query, lexicons: Sequence[Lexicon]) -> tuple[str, ...]:

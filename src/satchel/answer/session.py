@@ -30,7 +30,7 @@ from satchel.system import state_files, telemetry
 from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Range, ShownBefore
 from satchel.vocabulary import DAY_SECONDS
 
-MOST_BYTES = 200_000
+MAX_BYTES = 200_000
 """Size above which the older half is dropped, and its items may be shown again. It is about 100 answers, read in 5 ms;
 an agent that received more has compacted its context long ago."""
 
@@ -86,7 +86,7 @@ class SessionFile:
 
     def append(self, rows: Sequence[Row]) -> None:
         """Add the items of one answer."""
-        state_files.append(self.path, f"{_ENCODE(rows)}\n".encode("ascii"), most=MOST_BYTES)
+        state_files.append(self.path, f"{_ENCODE(rows)}\n".encode("ascii"), most=MAX_BYTES)
 
     def forget(self) -> bool:
         """Remove it. Returns whether there was one."""

@@ -335,7 +335,7 @@ def _related(item: ContextItem, name: str) -> tuple[str, ...]:
     )
 
 
-MOST_FILES = 30
+MAX_FILES = 30
 """Files that are parsed for the callers of one shown definition: those of production code and the nearest first."""
 
 Neighbour = dict[str, Any]
@@ -407,7 +407,7 @@ class _Surroundings:
         if not self._code.document_of(row).secondary:
             called = [definition for definition in called if not is_secondary(definition.path)]
         owner = self._relations.owner(own) if own is not None else None
-        every = self._relations.callers(own, MOST_FILES).sites if own is not None else ()
+        every = self._relations.callers(own, MAX_FILES).sites if own is not None else ()
         sites = {(site.row, site.secondary): site for site in reversed(every) if site.row != row}
         calling = list(sites.values())[::-1]
         return {

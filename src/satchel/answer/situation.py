@@ -40,7 +40,7 @@ an answer. A judgement, not a measured optimum."""
 GUIDE_SHARES = (1.0, 0.95, 0.85, 0.6)
 """Shares of the room for which a shortened guide is tried."""
 
-MOST_GUIDES = 500
+MAX_GUIDES = 500
 """Most guides considered for one answer; the others are counted in a note."""
 
 NOTE_TOKENS = 14
@@ -208,11 +208,11 @@ def guide_section(
 ) -> tuple[Section, list[Failure]]:
     """Return the section of guides beside the other sections, and a note if there are too many guides."""
     notes = []
-    if len(guides) > MOST_GUIDES:
-        notes.append(Failure("contexts", f"{len(guides)} apply: the first {MOST_GUIDES} count", "use fewer"))
+    if len(guides) > MAX_GUIDES:
+        notes.append(Failure("contexts", f"{len(guides)} apply: the first {MAX_GUIDES} count", "use fewer"))
     candidates = [candidate for section in others for candidate in section.candidates]
     need = sum(candidate.size + FRAMES[Format.MARKDOWN].item for candidate in candidates)
-    return _guide_section(guides[:MOST_GUIDES], request, need, account), notes
+    return _guide_section(guides[:MAX_GUIDES], request, need, account), notes
 
 
 def guide_hit(guide: Guide, place: int) -> Hit:

@@ -32,7 +32,7 @@ from satchel.system.threads import Threads
 if TYPE_CHECKING:
     from satchel.engine import Satchel
 
-MOST_BYTES = 32_000_000
+MAX_BYTES = 32_000_000
 """Size limit of a request: twice that of an event."""
 
 
@@ -265,8 +265,8 @@ def received(connection: socket.socket) -> list[bytes]:
         return []
     with connection.makefile("rb") as stream:
         head = stream.readline(12)
-        size = int(head) if head.rstrip().isdigit() else MOST_BYTES + 1
-        parts = resident.parts_of(head + stream.read(size)) if size <= MOST_BYTES else []
+        size = int(head) if head.rstrip().isdigit() else MAX_BYTES + 1
+        parts = resident.parts_of(head + stream.read(size)) if size <= MAX_BYTES else []
     return parts[3:] if len(parts) == 7 and parts[:3] == resident.identity() else []
 
 

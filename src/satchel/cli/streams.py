@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 """Bytes read of standard input: a log of 10,000 lines fits, a file piped in by mistake is cut."""
 
 
@@ -187,10 +187,10 @@ def read_file(name: str, *, color: str = "") -> str:
     """Return the text of a file, only the end of a long one, because a log ends with its failure."""
     with Path(name).open("rb") as file:
         size = file.seek(0, os.SEEK_END)
-        file.seek(max(size - MOST_BYTES, 0))
-        raw = file.read(MOST_BYTES)
-    if size > MOST_BYTES:
-        note(f"{name} is long: only its last {MOST_BYTES:,} bytes are read", color=color)
+        file.seek(max(size - MAX_BYTES, 0))
+        raw = file.read(MAX_BYTES)
+    if size > MAX_BYTES:
+        note(f"{name} is long: only its last {MAX_BYTES:,} bytes are read", color=color)
     return raw.decode("utf-8", "replace")
 
 
@@ -199,10 +199,10 @@ def _standard_input(color: str) -> str:
         raise UsageError("the question should come from standard input (-), which is closed")
     if is_terminal(sys.stdin):
         note("type the question, then end it with Ctrl-D", color=color)
-    raw = sys.stdin.buffer.read(MOST_BYTES + 1)
-    if len(raw) > MOST_BYTES:
-        note(f"the question is cut after {MOST_BYTES:,} bytes", color=color)
-    return raw[:MOST_BYTES].decode("utf-8", "replace")
+    raw = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        note(f"the question is cut after {MAX_BYTES:,} bytes", color=color)
+    return raw[:MAX_BYTES].decode("utf-8", "replace")
 
 
 def size_text(size: int) -> str:
@@ -251,12 +251,12 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 LONGEST_LINE = 64 << 20
 """Bytes of the longest line of a file of lines; the longest useful one is an exchange with the output of a command."""
 
-MOST_IMPORTED_BYTES = 4 << 30
+MAX_IMPORTED_BYTES = 4 << 30
 """Bytes of the largest input: more than the conversations of years."""
 
 
 def lines_of(
-    file: IO[bytes], name: str, longest: int = LONGEST_LINE, most: int = MOST_IMPORTED_BYTES
+    file: IO[bytes], name: str, longest: int = LONGEST_LINE, most: int = MAX_IMPORTED_BYTES
 ) -> Iterator[bytes]:
     """Yield the lines of a file, with their ends. Raises UsageError for one without an end, or a file without one."""
     size = 0
@@ -278,7 +278,7 @@ WRITER_SECONDS = 2.0
 
 
 def lines_of_pipe(
-    path: str, silence_seconds: float = 10.0, longest: int = LONGEST_LINE, most: int = MOST_IMPORTED_BYTES
+    path: str, silence_seconds: float = 10.0, longest: int = LONGEST_LINE, most: int = MAX_IMPORTED_BYTES
 ) -> Iterator[bytes]:
     """Yield the lines of a named pipe, as `lines_of`, without their ends.
 

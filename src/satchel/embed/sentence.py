@@ -33,7 +33,7 @@ MODULES, POOLING, PROMPTS = "modules.json", "1_Pooling", "config_sentence_transf
 MODELS = ("onnx/model.onnx", "model.onnx")
 """Places of the model, the first that exists. Without them it is the only ONNX file."""
 
-MOST_TOKENS = 512
+MAX_TOKENS = 512
 """Most tokens of a text: on one core, models for longer texts take seconds for all of theirs."""
 
 SAMPLES, SAMPLE_BYTES = 64, 16_384
@@ -90,8 +90,8 @@ class SentenceModel:
             *named,
             *(step.folder / "config.json" for step in self._steps),
         ]
-        longest = lengths.get("max_seq_length") or self._settings.get("model_max_length") or MOST_TOKENS
-        self.max_tokens = int(min(longest, MOST_TOKENS))
+        longest = lengths.get("max_seq_length") or self._settings.get("model_max_length") or MAX_TOKENS
+        self.max_tokens = int(min(longest, MAX_TOKENS))
         self._question, self._document = _prefixes(folder)
         self._guard = threading.Lock()
         self._loaded: _Loaded | None = None

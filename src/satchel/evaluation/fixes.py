@@ -56,7 +56,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 COMMITS_READ = 5_000
 """Number of the newest commits that are searched for fixes."""
 
-MOST_FILES = 5
+MAX_FILES = 5
 
 _FIX = wording("a fix")
 _REVERT = re.compile(r"^(?:revert|reapply|back ?out)\b|^this reverts commit", re.IGNORECASE | re.MULTILINE)
@@ -163,7 +163,7 @@ def unusable(commit: Commit) -> str:
         "formatting or wording": _FORMATTING.search(commit.subject),
         "moves files": commit.renames,
         "no source file": not sources,
-        "many files": len(sources) > MOST_FILES or commit.file_count > len(commit.files),
+        "many files": len(sources) > MAX_FILES or commit.file_count > len(commit.files),
         "no fix": not _FIX.search(commit.message),
         # Significant words that a message needs; `fix bug` is not a question
         "says too little": len(meaningful) < 4,

@@ -18,10 +18,10 @@ from satchel.graph.walk import WalkEdge, related
 from satchel.search.relations import Relations
 from satchel.types import EdgeType
 
-MOST_NODES = 200
+MAX_NODES = 200
 """Nodes of an exported neighbourhood, the best first: more cannot be read in a picture."""
 
-MOST_STEPS, MOST_SEEN = 12, 5_000
+MAX_STEPS, MAX_SEEN = 12, 5_000
 """Length limit of a path, and of the nodes that one search looks at."""
 
 PATH_SECONDS = 10.0
@@ -61,7 +61,7 @@ class GraphDrawing(NamedTuple):
 
 def neighbourhood(request: GraphRequest, rated: Sequence[Rated], bench: Workbench) -> GraphDrawing:
     """Return the best nodes that a walk reached, and every relation between them."""
-    rows = [other.row for other in rated[:MOST_NODES]]
+    rows = [other.row for other in rated[:MAX_NODES]]
     steps = related(Relations(bench.store), bench.store.places(rows), request.lens.moves)
     left = len(rated) - len(rows)
     warnings = [*(rated[0].walk.warnings if rated else ()), *([f"{left:,} more nodes were reached"] if left else ())]
@@ -97,8 +97,8 @@ def _shortest(
     """Return the steps from one of `starts` to one of `goals`, breadth first; None if there is no path."""
     came: dict[int, WalkEdge | None] = dict.fromkeys(starts)
     frontier, found = [*starts], next((row for row in starts if row in goals), 0)
-    for _ in range(MOST_STEPS):
-        if found or not frontier or len(came) > MOST_SEEN or time.monotonic() >= until:
+    for _ in range(MAX_STEPS):
+        if found or not frontier or len(came) > MAX_SEEN or time.monotonic() >= until:
             break
         steps = related(relations, relations.code.store.places(frontier), moves)
         new = {step.target: step for step in reversed(steps) if step.target not in came}

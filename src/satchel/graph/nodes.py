@@ -35,7 +35,7 @@ from satchel.store.records import Document, StoredChunk
 from satchel.text import folded
 from satchel.types import LINE_KINDS, Chunk, Data, Detail, EdgeType, Failure, Freshness, Hit, Json, Kind, Role, Signal
 
-MOST_VALUES = 8
+MAX_VALUES = 8
 """Values shown of one field; the others are only counted."""
 
 VALUE_CHARACTERS = 200
@@ -120,9 +120,9 @@ def shown_fields(stored: Data, always: Sequence[str], allow: Sequence[str]) -> d
 
 def _shown(values: Any, allow: Sequence[str]) -> FieldValue:
     listed = values if isinstance(values, list | tuple) else [values]
-    texts = [sanitize.line(value_text(value), VALUE_CHARACTERS, allow) for value in listed[:MOST_VALUES]]
-    if len(listed) > MOST_VALUES:
-        texts.append(f"and {len(listed) - MOST_VALUES} more")
+    texts = [sanitize.line(value_text(value), VALUE_CHARACTERS, allow) for value in listed[:MAX_VALUES]]
+    if len(listed) > MAX_VALUES:
+        texts.append(f"and {len(listed) - MAX_VALUES} more")
     return texts[0] if len(texts) == 1 else texts
 
 

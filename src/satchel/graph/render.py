@@ -34,7 +34,7 @@ SUMMARY_BUDGET = 500
 NODE_FRAME = TextFrame(40, 0)
 """Estimated tokens of the heading, path and marks of a node."""
 
-MOST_OVERFLOW, SUMMARY_OVERFLOW = 20, 100
+MAX_OVERFLOW, SUMMARY_OVERFLOW = 20, 100
 """Nodes that are named without being shown, and the same where only names are shown. The others are only counted."""
 
 QUERY_SHOWN = 120
@@ -227,7 +227,7 @@ def fitted_page(page: GraphPage, section: Section, uncap: Callable[[], None]) ->
                 break
         uncap()
         _grow(page, section, packing, limit - kept)
-    most = MOST_OVERFLOW if limit >= SUMMARY_BUDGET else SUMMARY_OVERFLOW
+    most = MAX_OVERFLOW if limit >= SUMMARY_BUDGET else SUMMARY_OVERFLOW
     while True:
         items = build_items(packing, page.key)
         over = page.text(items, ())[1] - limit
@@ -259,7 +259,7 @@ def _grow(page: GraphPage, section: Section, packing: Packing, limit: int) -> No
 def _overflow_tokens(page: GraphPage, packing: Packing, room: int) -> int:
     """Return the tokens of as many names of the overflow as fit into the room reserved for them."""
     items = build_items(packing, page.key)
-    overflow = page.overflow(items, MOST_OVERFLOW)
+    overflow = page.overflow(items, MAX_OVERFLOW)
     bare = page.text(items, ())[1]
     taken = 0
     for count in range(1, len(overflow) + 1):

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from satchel import lazy_numpy as np
 from satchel.graph.relevance import Relevance, sharing
 from satchel.graph.request import NOTE_EDGES, Direction, Lens, Move
-from satchel.search.relations import MOST_FILES, USE, Relations
+from satchel.search.relations import MAX_FILES, USE, Relations
 from satchel.search.resolve.code import Code, CodeDefinition
 from satchel.search.resolve.modules import import_targets, importers
 from satchel.store.protocol import Store
@@ -147,7 +147,7 @@ def _names(
         return
     # For up to so many chunks in a step all callers are searched.
     # Files parsed for the callers of more chunks together, so that a step needs half a second at most.
-    most = MOST_FILES if len(code) <= 5 else max(100 // len(code), 1)
+    most = MAX_FILES if len(code) <= 5 else max(100 // len(code), 1)
     relations.code.load(code)
     relations.code.load_files(relations.code.document_of(row).key for row in code)
     for row in code:

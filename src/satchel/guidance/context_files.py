@@ -22,7 +22,7 @@ Place = tuple[str | int, ...]
 DEEPEST = 24
 """Limit of nested levels: people write five; deeper files are attacks."""
 
-MOST_VALUES = 20_000
+MAX_VALUES = 20_000
 """Limit of the values of a file, aliases expanded; the largest honest one seen has a few hundred."""
 
 _CONSTANTS = {
@@ -90,10 +90,8 @@ class _Reader:
 
     def _spend(self, count: int, event: Any) -> None:
         self._count += count
-        if self._count > MOST_VALUES:
-            raise self._error(
-                event, f"stands for more than {MOST_VALUES:,} values: write less, and no alias of aliases"
-            )
+        if self._count > MAX_VALUES:
+            raise self._error(event, f"stands for more than {MAX_VALUES:,} values: write less, and no alias of aliases")
 
     def _value(self, event: Any, events: Iterator[Any], place: Place) -> Any:
         kind = type(event).__name__
@@ -156,7 +154,7 @@ FILE_NAME = "context.yaml"
 CONTEXTS = "contexts"
 """The source of notes about context files."""
 
-MOST_LIMIT = 100
+MAX_LIMIT = 100
 """Limit of the records of one injection."""
 
 RELATIVE_FILTERS = frozenset({"last_hours", "last_days"})
@@ -378,8 +376,8 @@ class _RuleReader:
         if not isinstance(query, str) or not isinstance(filters, Mapping):
             self.note(place, "query is a text, and filter has names with values")
             return None
-        if limit is not None and not (is_whole(limit) and 1 <= limit <= MOST_LIMIT):
-            self.note((*place, "limit"), f"limit is {clean_field(repr(limit), 40)}: give 1 to {MOST_LIMIT}")
+        if limit is not None and not (is_whole(limit) and 1 <= limit <= MAX_LIMIT):
+            self.note((*place, "limit"), f"limit is {clean_field(repr(limit), 40)}: give 1 to {MAX_LIMIT}")
             return None
         try:
             parse_filters(absolute(filters))

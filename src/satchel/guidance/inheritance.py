@@ -31,7 +31,7 @@ from satchel.safety import sanitize
 from satchel.system import files
 from satchel.types import Data, Failure, Json
 
-MOST_ANCESTORS = 64
+MAX_ANCESTORS = 64
 """Limit of the contexts in one chain."""
 
 _OWN: Mapping[str, frozenset[str]] = {
@@ -151,8 +151,8 @@ class ContextTree:
         climb.distances[path] = min(climb.distances.get(path, len(below)), len(below))
         if path in climb.chain:
             return
-        if len(below) > MOST_ANCESTORS:
-            raise ContextFileError(f"{context_files.file_of(path)}: has more than {MOST_ANCESTORS} ancestors")
+        if len(below) > MAX_ANCESTORS:
+            raise ContextFileError(f"{context_files.file_of(path)}: has more than {MAX_ANCESTORS} ancestors")
         context = self.read(path)
         for index, reference in enumerate(context.extends):
             try:

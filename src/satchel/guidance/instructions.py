@@ -35,15 +35,15 @@ from satchel.system import files
 from satchel.system.globs import Globs, problem_of
 from satchel.types import Failure
 
-MOST_HOPS = 5
+MAX_HOPS = 5
 """Limit of nested imports, that of Claude Code."""
 
 LONGEST_WITH_IMPORTS = 500_000
 """Length limit of a file with its imports."""
 
-MOST_RULE_FILES = 500
+MAX_RULE_FILES = 500
 
-MOST_FOLDERS = 20_000
+MAX_FOLDERS = 20_000
 """Limit of searched folders; a tree with more is a home folder or a disk."""
 
 _SKIPPED_FOLDERS = frozenset(
@@ -189,7 +189,7 @@ class Instructions:
         if depth == 0 or any((self._root / step).is_symlink() for step in [*folders_above(folder)[1:], folder]):
             return []
         try:
-            names = sorted(path.name for path in (self._root / folder).iterdir())[:MOST_RULE_FILES]
+            names = sorted(path.name for path in (self._root / folder).iterdir())[:MAX_RULE_FILES]
         except OSError:
             return []
         paths: list[str] = []
@@ -199,7 +199,7 @@ class Instructions:
                 paths.append(path)
             elif "." not in name:
                 paths += self._rule_files(path, suffix, depth - 1)
-        return paths[:MOST_RULE_FILES]
+        return paths[:MAX_RULE_FILES]
 
     def _text(self, path: str) -> str:
         """Return the text of a file, clean and redacted. Raises Skipped, also for everything below `.git`."""
@@ -221,7 +221,7 @@ class Instructions:
         globs, notes = _globs(fields, path)
         imported = _Import({}, notes)
         if form in _IMPORTING:
-            body = self._with_imports(body, target or path, imported, MOST_HOPS)
+            body = self._with_imports(body, target or path, imported, MAX_HOPS)
         chosen_by = self._chosen_by(form, fields, globs) if form in _DESCRIBED else (globs, "", False)
         imports = tuple(imported.paths)[1:]
         return Instruction(path, folder, form, body.strip("\n"), *chosen_by, target, imports, line, tuple(notes))
@@ -303,7 +303,7 @@ class Instructions:
             elif imported.size > LONGEST_WITH_IMPORTS:
                 return None  # the file is cut, and a note says so
             elif hops == 0:
-                problem = f"more than {MOST_HOPS} imports deep"
+                problem = f"more than {MAX_HOPS} imports deep"
             else:
                 text = rule_fields(self._text(target))[1].strip("\n")
                 imported.size += len(text)
@@ -312,7 +312,7 @@ class Instructions:
             problem, hint = str(error), "nothing is imported from there"
         except files.Skipped as skipped:
             problem = f"cannot be read: {skipped}"
-        if problem and len(imported.notes) <= sanitize.MOST_NOTES:
+        if problem and len(imported.notes) <= sanitize.MAX_NOTES:
             imported.notes.append(_note(where, f"@{sanitize.plain_name(name)}: {problem}", hint))
         return None
 
@@ -329,9 +329,9 @@ def folders_below(root: Path) -> tuple[list[str], list[Failure]]:
         names[:] = sorted(name for name in own if not os.path.lexists(Path(place) / name / ".git"))
         relative = Path(place).relative_to(root).as_posix()
         folders += [name if relative == "." else f"{relative}/{name}" for name in names]
-        if len(folders) > MOST_FOLDERS:
-            problem = f"there are more than {MOST_FOLDERS:,} folders"
-            return folders[:MOST_FOLDERS], [Failure("rules", problem, "the others were not read")]
+        if len(folders) > MAX_FOLDERS:
+            problem = f"there are more than {MAX_FOLDERS:,} folders"
+            return folders[:MAX_FOLDERS], [Failure("rules", problem, "the others were not read")]
     return sorted(folders), []
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 LONGEST_CONDITION = 500
 """Characters at the beginning of a condition that are judged."""
 
-MOST_CONDITIONS = 200
+MAX_CONDITIONS = 200
 """Limit of the conditions of one request, more than any tree of contexts has."""
 
 _NEGATION = re.compile(
@@ -283,8 +283,8 @@ class ModelJudge:
 
     def judge(self, conditions: Sequence[str], situation: Situation) -> Sequence[Opinion]:
         """Return an opinion for each condition, undecided if unclear. Raises JudgeError, for a while without asking."""
-        if len(conditions) > MOST_CONDITIONS:
-            raise JudgeError(f"there are {len(conditions)} conditions: at most {MOST_CONDITIONS} are sent")
+        if len(conditions) > MAX_CONDITIONS:
+            raise JudgeError(f"there are {len(conditions)} conditions: at most {MAX_CONDITIONS} are sent")
         answers = parse_answers(self._ask(conditions, situation))
         if not any(number in answers for number in range(1, len(conditions) + 1)):
             raise JudgeError(f"{self._options.model} answered neither true nor false to any condition")

@@ -65,8 +65,8 @@ LONGEST_TEXT = 4_000
 
 _CUT = "\n…\n"
 
-MOST_FILES = 200
-MOST_TAGS = 50
+MAX_FILES = 200
+MAX_TAGS = 50
 LONGEST_PARAMETERS = 1_500
 """Length limit of the shown parameters: one may be the text of a file."""
 
@@ -158,7 +158,7 @@ def make_situation(
         files=_files([_below(path, root) for path in (*_texts("files", values.get("files", ())), *files)], allow),
         time=_seconds(values.get("time")),
         is_call=values.get("is_call") is True,
-        tags=tuple(map(line, _texts("tags", values.get("tags", ()))[:MOST_TAGS])),
+        tags=tuple(map(line, _texts("tags", values.get("tags", ()))[:MAX_TAGS])),
         **texts,
         **words,
     )
@@ -219,7 +219,7 @@ def _below(path: str, root: Path | None) -> str:
 def _files(paths: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
     """Return the paths below the root, each once; others match nothing and are omitted."""
     files: dict[str, None] = {}
-    for path in paths[:MOST_FILES]:
+    for path in paths[:MAX_FILES]:
         with suppress(UnsafePathError):
             files[sanitize.line(resolved(path, ""), 1_000, allow)] = None
     return tuple(path for path in files if path)
@@ -238,7 +238,7 @@ def _seconds(value: object) -> float | None:
 DEEPEST = 8
 """Limit of nested levels of all, any and not."""
 
-MOST_ENTRIES = 100
+MAX_ENTRIES = 100
 """Limit of the entries of one list."""
 
 _JOINS = ("all", "any", "not")
@@ -297,8 +297,8 @@ def _parse_part(name: str, value: object, place: tuple[str | int, ...]) -> Condi
     if name == "not":
         return Condition("not", parts=(parse_condition(value, place),))
     if name in _JOINS:
-        if not isinstance(value, list) or not 0 < len(value) <= MOST_ENTRIES:
-            raise ConditionError(f"{name} needs a list of 1 to {MOST_ENTRIES} conditions", place)
+        if not isinstance(value, list) or not 0 < len(value) <= MAX_ENTRIES:
+            raise ConditionError(f"{name} needs a list of 1 to {MAX_ENTRIES} conditions", place)
         return Condition(name, parts=tuple(parse_condition(part, (*place, at)) for at, part in enumerate(value)))
     if name not in _FIELDS:
         names = ", ".join([*_FIELDS, *_JOINS])
@@ -309,8 +309,8 @@ def _parse_part(name: str, value: object, place: tuple[str | int, ...]) -> Condi
 def _entries(name: str, listed: Sequence[object], place: tuple[str | int, ...]) -> tuple[str, ...]:
     """Return the values of a field. Raises ConditionError."""
     entries = tuple(entry.strip() for entry in listed if isinstance(entry, str) and entry.strip())
-    if len(entries) != len(listed) or not 0 < len(entries) <= MOST_ENTRIES:
-        raise ConditionError(f"{name} needs a text, or a list of 1 to {MOST_ENTRIES} texts", place)
+    if len(entries) != len(listed) or not 0 < len(entries) <= MAX_ENTRIES:
+        raise ConditionError(f"{name} needs a text, or a list of 1 to {MAX_ENTRIES} texts", place)
     for entry in entries:
         if problem := _FIELDS[name].problem(entry):
             raise ConditionError(f"{name} {clean_field(entry, 60)!r} {problem}", place)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from satchel.engine import Satchel
     from satchel.memory.model import Experience
 
-MOST_PROMPTS = 12
-MOST_FILES = 40
-MOST_CLAIMS = 200
+MAX_PROMPTS = 12
+MAX_FILES = 40
+MAX_CLAIMS = 200
 """Limits of the prompts, changed files and answered events of a session; the newest are kept."""
 
 LOCK_SECONDS = 0.3
@@ -70,7 +70,7 @@ class SessionState:
                 return False
             claims.pop(what, None)
             claims[what] = now
-            for surplus in [*claims][:-MOST_CLAIMS]:
+            for surplus in [*claims][:-MAX_CLAIMS]:
                 del claims[surplus]
             return True
 
@@ -90,11 +90,11 @@ class SessionState:
 
     def note_prompt(self, line: str) -> None:
         """Add the first line of a prompt."""
-        self._change(lambda state: _keep(state["prompts"], MOST_PROMPTS, line))
+        self._change(lambda state: _keep(state["prompts"], MAX_PROMPTS, line))
 
     def note_files(self, paths: list[str]) -> None:
         """Add the paths of changed files."""
-        self._change(lambda state: _keep(state["files"], MOST_FILES, *paths))
+        self._change(lambda state: _keep(state["files"], MAX_FILES, *paths))
 
     def note_failure(self, line: str) -> None:
         """Set the last failed command; empty after a success."""
@@ -141,7 +141,7 @@ def _keep(lines: list[str], most: int, *new: str) -> None:
     del lines[:-most]
 
 
-MOST_CHARACTERS = 9_000
+MAX_CHARACTERS = 9_000
 """Length limit of an answer: hosts cut or drop more than 10,000 characters."""
 
 SHRINK = 0.7
@@ -308,16 +308,16 @@ class EventContext:
         return sanitize.line(path if below.startswith(os.pardir) else below, 400, self.settings.redact_allow)
 
     def packed(self, pack: Callable[[int], Answer], tokens: int) -> Answer:
-        """Pack with this budget, or with smaller ones until the answer has at most `MOST_CHARACTERS`."""
+        """Pack with this budget, or with smaller ones until the answer has at most `MAX_CHARACTERS`."""
         for _ in range(5):  # tries, each with a smaller budget
             answer = pack(tokens)
-            if len(written(self.event, answer)) <= MOST_CHARACTERS:
+            if len(written(self.event, answer)) <= MAX_CHARACTERS:
                 self._process.check_wanted()
                 for deliver in answer.deliver:
                     deliver()
                 return answer
             tokens = int(tokens * SHRINK)
-        return nothing(f"it would not fit into {MOST_CHARACTERS:,} characters")
+        return nothing(f"it would not fit into {MAX_CHARACTERS:,} characters")
 
 
 def written(event: HookEvent, answer: Answer) -> str:

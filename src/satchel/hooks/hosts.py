@@ -33,7 +33,7 @@ from satchel.vocabulary import is_whole
 TEXT_CHARACTERS = 60_000
 """Length limit of one text that a host sends; the end of a longer one is kept."""
 
-MOST_FILES = 50
+MAX_FILES = 50
 """Number of files that are read from one tool call."""
 
 _CAPITAL = re.compile(r"(?<=[a-z0-9])([A-Z])")
@@ -235,10 +235,10 @@ def _tool_call(sent: Data, *, is_patch: bool) -> tuple[str, tuple[str, ...]]:
     call = _mapping(sent.get("tool_input"))
     command = _first_text(sent, "command") or _first_text(call, "command", "cmd") or " ".join(texts(call, "command"))
     files = _first_path(sent, "file_path") or _first_path(call, "file_path", "notebook_path", "path")
-    files = files or tuple(path for path in texts(call, "files") if path and "\0" not in path)[:MOST_FILES]
+    files = files or tuple(path for path in texts(call, "files") if path and "\0" not in path)[:MAX_FILES]
     patch = command or _first_text(sent, "tool_input") or _first_text(call, "input", "patch")
     if is_patch and not files and "*** Begin Patch" in patch:
-        return "", tuple((added or moved).strip() for added, moved in _PATCHED.findall(patch))[:MOST_FILES]
+        return "", tuple((added or moved).strip() for added, moved in _PATCHED.findall(patch))[:MAX_FILES]
     return command, files
 
 

@@ -47,7 +47,7 @@ BUSY = 3
 GRACE_SECONDS = 3.0
 """Seconds added to the limits on a busy machine with a resident; set-up lets hosts wait twice as long."""
 
-MOST_BYTES = 16_000_000
+MAX_BYTES = 16_000_000
 """Size limit of an event: a tool that wrote a large file sends all of it."""
 
 _CHUNK = 1 << 20
@@ -116,7 +116,7 @@ def _project() -> list[str]:
 
 
 def receive(descriptor: int, deadline: float) -> bytes:
-    """Read to the end of the stream, or of a JSON object that nothing follows; at most `MOST_BYTES`.
+    """Read to the end of the stream, or of a JSON object that nothing follows; at most `MAX_BYTES`.
 
     Not every host closes it. Stops at the deadline (monotonic seconds). Standard input that is closed or a terminal is
     empty.
@@ -130,7 +130,7 @@ def receive(descriptor: int, deadline: float) -> bytes:
 def _received(descriptor: int, deadline: float) -> bytes:
     received = bytearray()
     quiet_since = time.monotonic()
-    while time.monotonic() < deadline and len(received) < MOST_BYTES:
+    while time.monotonic() < deadline and len(received) < MAX_BYTES:
         # Pause of the host after which the object may be complete and is checked.
         if select.select([descriptor], [], [], 0.01)[0]:
             chunk = os.read(descriptor, _CHUNK)

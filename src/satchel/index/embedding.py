@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from satchel.embed import Vectors
 
-MOST_ROWS = 300_000
+MAX_ROWS = 300_000
 """Vectors above which the oldest tenth is dropped: 230 MB of a model with 384 numbers."""
 
 _SCHEMA = """
@@ -62,7 +62,7 @@ class VectorCache:
         return vectors
 
     def save(self, vectors: Mapping[bytes, bytes]) -> None:
-        """Store vectors, and drop the oldest above `MOST_ROWS`."""
+        """Store vectors, and drop the oldest above `MAX_ROWS`."""
         if self._connection is None or not vectors:
             return
         try:
@@ -71,9 +71,9 @@ class VectorCache:
                     "INSERT OR IGNORE INTO vectors(key, vector) VALUES (?, ?)", vectors.items()
                 )
                 ((count,),) = rows(self._connection, "SELECT count(*) FROM vectors")
-                if count > MOST_ROWS:
+                if count > MAX_ROWS:
                     oldest = "SELECT age FROM vectors ORDER BY age LIMIT ?"
-                    self._connection.execute(f"DELETE FROM vectors WHERE age IN ({oldest})", (MOST_ROWS // 10,))  # noqa: S608 - our own text
+                    self._connection.execute(f"DELETE FROM vectors WHERE age IN ({oldest})", (MAX_ROWS // 10,))  # noqa: S608 - our own text
         except apsw.Error:
             self.close()
 
@@ -117,11 +117,11 @@ class _Pending:
         return len(kept)
 
 
-MOST_CODE = 10_000
+MAX_CODE = 10_000
 """Chunks of code with a vector at most, where nothing else is said: a minute of one core."""
 
 
-def counts(store: Store, kinds: Sequence[Kind], embedder: Embedder, most_code: int = MOST_CODE) -> VectorCounts:
+def counts(store: Store, kinds: Sequence[Kind], embedder: Embedder, most_code: int = MAX_CODE) -> VectorCounts:
     """Return the progress of this embedder in one store; of code `most_code` chunks are to have a vector."""
     progress = dict(store.vector_counts(kinds, fingerprint(embedder)))
     if Kind.CODE in progress:
@@ -173,7 +173,7 @@ def fill(
     cache: VectorCache,
     progress: Progress | None = None,
     should_stop: ShouldStop = never,
-    most_code: int = MOST_CODE,
+    most_code: int = MAX_CODE,
     beside: Sequence[str] = (),
 ) -> int:
     """Give every chunk of these kinds a vector, of code `most_code` chunks, and return the number of new ones.

@@ -19,10 +19,10 @@ from satchel.store.protocol import Store
 from satchel.system.files import Skipped, SkipReason, decode, read_bytes
 from satchel.types import LeftOut, ShouldStop, never
 
-MOST_FILES = 100_000
+MAX_FILES = 100_000
 """Left-out files and folders of one reason that are known by name."""
 
-MOST_BYTES, MOST_OPENED, LARGEST = 64_000_000, 500, 32_000_000
+MAX_BYTES, MAX_OPENED, LARGEST = 64_000_000, 500, 32_000_000
 """Bytes and files that one question opens, and bytes of one file: 64 MB are searched in about half a second."""
 
 SEARCHED = (
@@ -55,7 +55,7 @@ class Skips(NamedTuple):
 
 def skips(store: Store, root: Path, options: WalkOptions, should_stop: ShouldStop = never) -> Skips:
     """Return what a walk of the tree leaves out, and what reading the files left out."""
-    tree = walk(root, options._replace(examples=MOST_FILES), should_stop=should_stop) if root.is_dir() else None
+    tree = walk(root, options._replace(examples=MAX_FILES), should_stop=should_stop) if root.is_dir() else None
     paths = {reason: [*found] for reason, found in tree.skipped_paths.items()} if tree is not None else {}
     for path, reason in store.skipped_files():
         paths.setdefault(reason, []).append(path)
@@ -72,10 +72,10 @@ def look_for(
     places = {} if find is not None else _by_name(words, left)
     finders = {word: find or _finder(word) for word in words if word not in places}
     unread = Counter({reason: len(left.paths.get(reason, ())) for reason in TOLD})
-    remaining = MOST_BYTES
+    remaining = MAX_BYTES
     texts = ((path, reason) for reason in SEARCHED for path in left.paths.get(reason, ()))
     for opened, (path, reason) in enumerate(texts):
-        if not finders or opened >= MOST_OPENED or remaining <= 0 or should_stop():
+        if not finders or opened >= MAX_OPENED or remaining <= 0 or should_stop():
             break
         try:
             raw = read_bytes(root, path, limit=min(LARGEST, remaining)).raw

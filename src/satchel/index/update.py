@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 COMMIT_LANGUAGE = "commit"
 
-MOST_HIDDEN = 50_000
+MAX_HIDDEN = 50_000
 """Hidden commits kept until HEAD comes back, each takes 1 KB on disk; also the longest history whose order is kept."""
 
 PATIENCE_SECONDS, RETRY_SECONDS = 5.0, 1_800.0
@@ -131,7 +131,7 @@ class _Log:
     @property
     def to_remember(self) -> Sequence[str]:
         """The visible commits for the next run; none where it could not build upon them."""
-        return () if self._repository.shallow or len(self.visible) > MOST_HIDDEN else self.visible
+        return () if self._repository.shallow or len(self.visible) > MAX_HIDDEN else self.visible
 
     def commits(self, should_stop: Callable[[], bool]) -> Iterator[Commit]:
         """Yield the missing commits, newest first. Raises GitError."""
@@ -177,7 +177,7 @@ def _hide(writer: Writer, stored: set[str], visible_before: Sequence[str], visib
     """
     hidden = stored.difference(visible)
     hidden_before = stored.difference(visible_before) if visible_before else set()
-    if len(hidden) > MOST_HIDDEN:
+    if len(hidden) > MAX_HIDDEN:
         writer.remove(Kind.COMMIT, hidden)
         hidden = set()
     writer.hide(Kind.COMMIT, hidden - hidden_before, hidden_before - hidden if visible_before else None)
@@ -261,7 +261,7 @@ def _fit(commits: Sequence[Commit]) -> list[Commit]:
     ]
 
 
-MOST_NOTES = 20
+MAX_NOTES = 20
 """Unreadable files that a report names; the others are only counted."""
 
 
@@ -402,7 +402,7 @@ def _count(task: Task, new: Sequence[Reading], skipped: Sequence[Reading]) -> No
     report.redacted += sum(reading.redacted for reading in new)
     report.cleaned += sum(reading.cleaned for reading in new)
     failed = [reading for reading in skipped if reading.failed]
-    named = failed[: max(MOST_NOTES - task.failed.total(), 0)]
+    named = failed[: max(MAX_NOTES - task.failed.total(), 0)]
     report.notes += tuple(unreadable(reading.path, reading.skipped) for reading in named)
     report.errors += len(failed)
     task.failed.update(reading.skipped for reading in failed)

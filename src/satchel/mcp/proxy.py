@@ -164,7 +164,7 @@ def _key(identity: object) -> str:
     return json.dumps(identity, sort_keys=True)
 
 
-MOST_REQUESTS = 10_000
+MAX_REQUESTS = 10_000
 """Most remembered requests; beyond that the oldest are dropped, and their answers pass unchanged."""
 
 NAMES_SHOWN = 12
@@ -213,7 +213,7 @@ class Relay:
                 self._requests.pop(taken_back, None)
             if request is not None and (request.method == LIST or self._is_chosen(request.tool)):
                 self._requests[request.key] = request
-                if len(self._requests) > MOST_REQUESTS:
+                if len(self._requests) > MAX_REQUESTS:
                     del self._requests[next(iter(self._requests))]
 
     def passes(self, line: bytes | Pieces) -> bool:

@@ -161,7 +161,7 @@ def _text(text: str) -> Result:
     return {"text": text, "type": "text"}
 
 
-MOST_TOKENS = 600
+MAX_TOKENS = 600
 """Largest structured content as it is sent, in tokens; it comes on top of the text."""
 
 SPARE_TOKENS = 20
@@ -189,7 +189,7 @@ def structured(answered: Answered) -> Json:
             # Tokens that failures and notes may use: half remains for ids and handles
             _fill(content, content[name], [_short(line) for line in lines], 150)
     overflow = envelope.get("overflow", ())
-    most = MOST_TOKENS
+    most = MAX_TOKENS
     if overflow:
         content["left_out"] = {"count": len(overflow), "items": []}
         most = 450  # tokens up to which items are listed: the rest is for what was left out
@@ -197,7 +197,7 @@ def structured(answered: Answered) -> Json:
     content["more"] = len(rows) - _fill(content, content["items"], rows, most - SPARE_TOKENS)
     if overflow:
         left = list(map(_omitted, overflow))
-        _fill(content, content["left_out"]["items"], left, MOST_TOKENS - SPARE_TOKENS)
+        _fill(content, content["left_out"]["items"], left, MAX_TOKENS - SPARE_TOKENS)
     return content
 
 

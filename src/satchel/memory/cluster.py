@@ -37,7 +37,7 @@ WORDS_LABEL = "words (TF-IDF)"
 TEXT_TOKENS = 1_000
 """Token limit of a text without an embedder; every experience is shorter."""
 
-MOST_LINKED = 2_000
+MAX_LINKED = 2_000
 """Entries that are linked, evenly spread over all: each pair is compared. The others join the nearest group."""
 
 _ENDS = frozenset(stem(str(status)) for status in OutcomeStatus)
@@ -239,7 +239,7 @@ def _linked(vectors: Matrix, kind: SpaceKind) -> tuple[Matrix, list[list[int]]]:
     import numpy as np
 
     centred = normalised(vectors - vectors.mean(axis=0))
-    places = np.arange(0, len(vectors), -(-len(vectors) // MOST_LINKED))
+    places = np.arange(0, len(vectors), -(-len(vectors) // MAX_LINKED))
     labels = _labels(centred[places])
     groups = [places[labels == label] for label in range(int(labels.max()) + 1)]
     groups = [members for members in groups if len(members) >= weights.SMALLEST_GROUP]
@@ -284,7 +284,7 @@ def _separated(vectors: Matrix, groups: Sequence[Any], margin: float) -> list[An
         second = np.partition(nearness, -2, axis=1)[:, -2]
         linked = np.zeros(len(vectors), dtype=bool)
         linked[np.concatenate(groups)] = True
-        is_clear = (best - second >= margin) & (best >= weights.LINKED) & (linked | (len(vectors) > MOST_LINKED))
+        is_clear = (best - second >= margin) & (best >= weights.LINKED) & (linked | (len(vectors) > MAX_LINKED))
         found = [np.flatnonzero(is_clear & (owner == place)) for place in range(len(groups))]
         groups = [members for members in found if len(members) >= weights.SMALLEST_GROUP]
         if len(groups) < 2:

@@ -79,7 +79,7 @@ def _memory(form: str, content: object, identity: object = "", **fields: Any) ->
 def _tags(named: Iterable[str]) -> list[str]:
     """Return tags, each once, as many and as long as are kept."""
     stripped = (tag.strip()[: vocabulary.TAG_CHARACTERS] for tag in named)
-    return list(dict.fromkeys(filter(None, stripped)))[: vocabulary.MOST_TAGS]
+    return list(dict.fromkeys(filter(None, stripped)))[: vocabulary.MAX_TAGS]
 
 
 def _parts(text: str) -> list[str]:

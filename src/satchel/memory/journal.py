@@ -340,7 +340,7 @@ class Journal(Records[model.Experience]):
 
 def _joined(files: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
     """Return globs with more of them, each once, as many as an experience can have."""
-    return tuple(dict.fromkeys([*files, *more]))[: vocabulary.MOST_BOUND_FILES]
+    return tuple(dict.fromkeys([*files, *more]))[: vocabulary.MAX_BOUND_FILES]
 
 
 def _completed(part: object, names: Mapping[str, str], changes: Mapping[str, str]) -> list[str | None]:

@@ -25,7 +25,7 @@ from satchel.types import Kind, never
 from satchel.vocabulary import (
     DAY_SECONDS,
     DEFAULT_IMPORTANCE,
-    MOST_TAGS,
+    MAX_TAGS,
     PINNED_TAG,
     TAG_CHARACTERS,
     MemoryCategory,
@@ -416,8 +416,8 @@ def checked_tags(tags: Iterable[str], notebook: Notebook) -> tuple[str, ...]:
         if len(tag) > TAG_CHARACTERS:
             raise UsageError(f"the tag {tag[:TAG_CHARACTERS]!r}... has {len(tag)} characters: at most {TAG_CHARACTERS}")
     safe = tuple(dict.fromkeys(notebook.safe_field(tag, TAG_CHARACTERS) for tag in named))
-    if len(safe) > MOST_TAGS:
-        raise UsageError(f"there are {len(safe)} tags: at most {MOST_TAGS}")
+    if len(safe) > MAX_TAGS:
+        raise UsageError(f"there are {len(safe)} tags: at most {MAX_TAGS}")
     return safe
 
 

@@ -22,7 +22,7 @@ from satchel.types import Data, Json, Kind
 NAME_CHARACTERS = 100
 """Longest id, session, workspace and origin."""
 
-MOST_NOTES = 1_000
+MAX_NOTES = 1_000
 """Limit of the notes, and of the earlier attempts, of one experience."""
 
 IMPORTED_NAME_CHARACTERS = 300
@@ -41,7 +41,7 @@ Report = Annotated[str, codec.text(vocabulary.REPORT_CHARACTERS)]
 OptionalReport = Annotated[str, codec.text(vocabulary.REPORT_CHARACTERS, nullable=True)]
 Seen = Annotated[vocabulary.Visibility, codec.choice(vocabulary.Visibility, required=False)]
 Counts = Annotated[Mapping[str, int], codec.counts()]
-Files = Annotated[tuple[str, ...], codec.texts(vocabulary.MOST_BOUND_FILES, LONGEST_GLOB, unique=True)]
+Files = Annotated[tuple[str, ...], codec.texts(vocabulary.MAX_BOUND_FILES, LONGEST_GLOB, unique=True)]
 Created = Annotated[float, codec.moment("created_at")]
 Updated = Annotated[float, codec.moment("updated_at")]
 When = Annotated[str, codec.Field({"type": "string"}, load=lambda name, value, clean: (
@@ -65,7 +65,7 @@ class Memory:
         codec.choice(vocabulary.MemoryCategory, required=False, newer=vocabulary.MemoryCategory.FACT),
     ] = vocabulary.MemoryCategory.FACT
     importance: Annotated[float, codec.share()] = vocabulary.DEFAULT_IMPORTANCE
-    tags: Annotated[tuple[str, ...], codec.texts(vocabulary.MOST_TAGS, vocabulary.TAG_CHARACTERS, unique=True)] = ()
+    tags: Annotated[tuple[str, ...], codec.texts(vocabulary.MAX_TAGS, vocabulary.TAG_CHARACTERS, unique=True)] = ()
     provenance: Annotated[vocabulary.Provenance, codec.choice(vocabulary.Provenance, required=False)] = (
         vocabulary.Provenance.USER
     )
@@ -199,9 +199,9 @@ class Experience:
     hypothesis: RequiredStatement
     action: RequiredStatement
     prediction: RequiredStatement
-    history: Annotated[tuple[Attempt, ...], codec.many(codec.record_of(Attempt), MOST_NOTES)] = ()
+    history: Annotated[tuple[Attempt, ...], codec.many(codec.record_of(Attempt), MAX_NOTES)] = ()
     iteration_count: Annotated[int, codec.count(1, "it counts from 1")] = 1
-    notes: Annotated[tuple[str, ...], codec.texts(MOST_NOTES, vocabulary.REPORT_CHARACTERS)] = ()
+    notes: Annotated[tuple[str, ...], codec.texts(MAX_NOTES, vocabulary.REPORT_CHARACTERS)] = ()
     outcome: Annotated[Outcome | None, codec.maybe(codec.record_of(Outcome))] = None
     surprise: OptionalReport = ""
     root_cause: Annotated[RootCause | None, codec.maybe(codec.record_of(RootCause))] = None

@@ -13,7 +13,7 @@ from satchel.vocabulary import VALUE_CHARACTERS
 Phrase = Callable[[Sequence[str]], str]
 """Returns a sentence that lessons share, empty if there is none. Raises JudgeError, ConfigError, MissingExtraError."""
 
-MOST_LESSONS = 40
+MAX_LESSONS = 40
 """Lessons that are sent, the most central ones."""
 
 INSTRUCTIONS = (
@@ -31,7 +31,7 @@ def phrase_of(settings: Settings, environ: Mapping[str, str]) -> Phrase | None:
 
     def phrase(lessons: Sequence[str]) -> str:
         model = ChatModel(model_options(settings, "memory", environ, "phrases values", 120.0))
-        prompt = json.dumps(list(lessons[:MOST_LESSONS]), ensure_ascii=False)
+        prompt = json.dumps(list(lessons[:MAX_LESSONS]), ensure_ascii=False)
         return sentence_in(model.ask(INSTRUCTIONS, prompt, 2_000))
 
     return phrase

@@ -87,10 +87,10 @@ _DECIDED_TODAY = pattern(
     r"(?i)\b(?:decided|agreed) (?:today|this (?:morning|afternoon))\b|^(?:today|this morning) we\b"
 )
 
-MOST_CHARACTERS = 400
+MAX_CHARACTERS = 400
 """Longest sentence that is a candidate: a longer one is pasted or needs a person."""
 
-MOST_SAID = 6_000
+MAX_SAID = 6_000
 """Characters of a prompt that are read: a longer one is mostly pasted."""
 
 SHORT_PROMPT = 400
@@ -119,7 +119,7 @@ def _said(exchanges: Iterable[Exchange]) -> Iterator[Suggestion]:
 
 def _sentences(exchange: Exchange) -> Iterator[tuple[str, Suggestion | None]]:
     """Yield the sentences of a prompt and what each proposes."""
-    text = _LINES.sub("", _AFTER_COLON.sub("", _FENCES.sub("", exchange.said[:MOST_SAID])))
+    text = _LINES.sub("", _AFTER_COLON.sub("", _FENCES.sub("", exchange.said[:MAX_SAID])))
     is_short, is_corrected, before = len(text.strip()) <= SHORT_PROMPT, False, ""
     for sentence in _split(text):
         aside = _ASIDE.match(sentence)
@@ -164,7 +164,7 @@ def _kind(sentence: str, setting: _Setting) -> str | None:
     """
     bare = _QUOTED.sub(lambda match: f"`{'x' * (len(match[0]) - 2)}`", sentence)
     lasting = _DECIDED_TODAY.sub("we decided", bare)
-    if len(sentence) > MOST_CHARACTERS or len(sentence.split()) < 3 or _PASSING.search(lasting):
+    if len(sentence) > MAX_CHARACTERS or len(sentence.split()) < 3 or _PASSING.search(lasting):
         return None
     rules = _RULES if setting.is_short else _RULES[1:-1]
     if kind := next((str(kind) for kind, applies in rules if applies(bare)), None):
@@ -327,7 +327,7 @@ INSTRUCTIONS = (
     'Nothing worth remembering is {"candidates": []}.'
 )
 
-MOST_CANDIDATES = 20
+MAX_CANDIDATES = 20
 SENT_CHARACTERS = 60_000
 """Characters of a conversation that are sent, the last ones: about 15,000 tokens."""
 
@@ -368,7 +368,7 @@ def candidates_in(answer: str, exchanges: Sequence[Exchange]) -> list[Suggestion
     """Return the candidates of an answer whose quote is in their exchange. Raises JudgeError if it is not JSON."""
     begin, end = answer.find("{"), answer.rfind("}")
     try:
-        rows = json.loads(answer[begin : end + 1])["candidates"][:MOST_CANDIDATES]
+        rows = json.loads(answer[begin : end + 1])["candidates"][:MAX_CANDIDATES]
     except (ValueError, RecursionError, LookupError, TypeError) as error:
         raise JudgeError(f"the model that proposes memories gave no list of them: {answer.strip()[:60]!r}") from error
     return [found for row in rows if (found := _quoted(row, exchanges)) is not None]
@@ -392,7 +392,7 @@ def _folded(text: str) -> str:
 
 PREFIX = "candidate:"
 
-MOST_WAITING = 500
+MAX_WAITING = 500
 """Candidates of a workspace that wait; of more only the newest stay, because nobody reviews them."""
 
 
@@ -430,7 +430,7 @@ class Review:
                     "fields": self._safe(candidate.fields),
                 }  # fmt: skip
         if news:
-            self._keep(news, sorted(entries, key=lambda entry: -entries[entry]["created"])[MOST_WAITING:])
+            self._keep(news, sorted(entries, key=lambda entry: -entries[entry]["created"])[MAX_WAITING:])
         return [waiting for waiting in self.waiting() if waiting.id in news]
 
     def _keep(self, news: Data, old: Iterable[str]) -> None:

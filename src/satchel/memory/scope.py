@@ -25,7 +25,7 @@ from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system.globs import LONGEST_GLOB, problem_of
 from satchel.system.locations import Places, home_of
-from satchel.vocabulary import DEFAULT_SESSION, MOST_BOUND_FILES, checked_names, checked_text, parse_choice
+from satchel.vocabulary import DEFAULT_SESSION, MAX_BOUND_FILES, checked_names, checked_text, parse_choice
 
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
@@ -35,7 +35,7 @@ AUTHOR_CHARACTERS = 100
 EVERYWHERE = ""
 """The workspace of a record that belongs to all workspaces."""
 
-MOST_NEAR_IDS = 3
+MAX_NEAR_IDS = 3
 """Number of ids named in the message about an unknown one."""
 
 _SHARED_DIGITS = 16
@@ -126,8 +126,8 @@ class Notebook(NamedTuple):
         for glob in named:
             if problem := problem_of(glob):
                 raise UsageError(f"the glob {glob[:LONGEST_GLOB]!r} {problem}", "files")
-        if len(named) > MOST_BOUND_FILES:
-            raise UsageError(f"there are {len(named)} globs: at most {MOST_BOUND_FILES}", "files")
+        if len(named) > MAX_BOUND_FILES:
+            raise UsageError(f"there are {len(named)} globs: at most {MAX_BOUND_FILES}", "files")
         return tuple(self.safe_field(glob, LONGEST_GLOB) for glob in named)
 
     def text_of(self, what: str, text: str, limit: int) -> str:
@@ -165,8 +165,8 @@ def near_ids(missing: str, present: set[str]) -> str:
     import difflib
 
     starts = sorted(identity for identity in present if len(missing) >= 4 and missing in identity)
-    near = starts or difflib.get_close_matches(missing, sorted(present), n=MOST_NEAR_IDS)
-    return f"did you mean {', '.join(near[:MOST_NEAR_IDS])}?" if near else "the list shows all that there are"
+    near = starts or difflib.get_close_matches(missing, sorted(present), n=MAX_NEAR_IDS)
+    return f"did you mean {', '.join(near[:MAX_NEAR_IDS])}?" if near else "the list shows all that there are"
 
 
 HOMES_KEY = "homes"

@@ -33,7 +33,7 @@ from satchel.vocabulary import VALUE_CHARACTERS, Axis, Visibility, parse_choice
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
 
-MOST_MEASURED = 200
+MAX_MEASURED = 200
 """Number of the most central members that measure a group: more hardly change the mean."""
 
 ID_PREFIX = "val"
@@ -210,7 +210,7 @@ class Values(Records[Value]):
                 f"{len(entries)} of {len(ids)} members are here: a value rests on at least "
                 f"{weights.FEWEST_MEMBERS} experiences"
             )
-        near = entries[:MOST_MEASURED]
+        near = entries[:MAX_MEASURED]
         shares = [entry.weight for entry in near]
         statements = space.embed([entry.statement for entry in near])
         validations = [clustering.validate(vector, statements, shares) for vector in space.embed(texts)]
@@ -259,7 +259,7 @@ class Values(Records[Value]):
     ) -> list[list[clustering.AxisEntry]]:
         """Return for each text the members whose own lesson is clearly nearer to it than those of other experiences."""
         space, members = self._space(axis), {entry.id for entry in entries}
-        others = [entry.statement for entry in space.entries if entry.id not in members][:MOST_MEASURED]
+        others = [entry.statement for entry in space.entries if entry.id not in members][:MAX_MEASURED]
         sentences, inner = space.embed(texts), space.embed([entry.statement for entry in entries])
         usual = clustering.usual_nearness(sentences, space.embed(others) if others else None)
         nearness = sentences @ inner.T
@@ -277,7 +277,7 @@ class Values(Records[Value]):
     def _proposed(self, cluster: Cluster) -> ValueProposal:
         """Propose what the members share: the sentence of the model, else the lesson that most members say."""
         _, entries = self._space(cluster.axis).select(cluster.members)
-        lessons = [(entry.id, entry.lesson) for entry in entries if entry.lesson][:MOST_MEASURED]
+        lessons = [(entry.id, entry.lesson) for entry in entries if entry.lesson][:MAX_MEASURED]
         if not lessons or len(entries) < weights.FEWEST_MEMBERS:
             return ValueProposal(cluster, "", "", None)
         phrased, note = self._phrased([lesson for _, lesson in lessons])

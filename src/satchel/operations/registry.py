@@ -86,13 +86,13 @@ def _doctor(call: OperationCall) -> Answered:
 def _stats(call: OperationCall) -> Answered:
     days = call.arguments.get("days", STATS_DAYS)
     check_count(days, "days")
-    if days > MOST_STATS_DAYS:
-        raise UsageError(f"days is {days!r:.60}: give 1 to {MOST_STATS_DAYS:,}", "days")
+    if days > MAX_STATS_DAYS:
+        raise UsageError(f"days is {days!r:.60}: give 1 to {MAX_STATS_DAYS:,}", "days")
     stats = call.engine.receipts.stats(days, now=call.arguments.get("now"))
     return Answered("", json.STATS.data(stats), subject=stats)
 
 
-STATS_DAYS, MOST_STATS_DAYS = 7, 10_000
+STATS_DAYS, MAX_STATS_DAYS = 7, 10_000
 """Days that `stats` looks back, by default and at most: ledgers of sessions are kept for two weeks."""
 
 HISTORY = Operation(
@@ -115,7 +115,7 @@ STATUS = Operation(
 STATS = Operation(
     "stats", "What agents received",
     "Show what was delivered to agents: tokens against reading the files whole, lessons, and what came too late.",
-    (Parameter("days", Shape.COUNT, "The last N days.", least=1, most=MOST_STATS_DAYS, default=STATS_DAYS), NOW),
+    (Parameter("days", Shape.COUNT, "The last N days.", least=1, most=MAX_STATS_DAYS, default=STATS_DAYS), NOW),
     _stats, json.STATS.schema,
 )  # fmt: skip
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 SEARCH_SECONDS = 5.0
 """Longest search of a foreign searcher; a slower one is noted, and the others answer without it."""
 
-MOST_NOTES = 10
+MAX_NOTES = 10
 """Most notes about single results in one answer: each uses tokens, and a thousand would fill it."""
 
 
@@ -337,9 +337,9 @@ async def _called(
 
 
 def _bounded(notes: Sequence[Failure]) -> tuple[Failure, ...]:
-    if len(notes) <= MOST_NOTES:
+    if len(notes) <= MAX_NOTES:
         return tuple(notes)
-    return (*notes[:MOST_NOTES], Failure(SOURCE, f"{len(notes) - MOST_NOTES} more notes of this kind"))
+    return (*notes[:MAX_NOTES], Failure(SOURCE, f"{len(notes) - MAX_NOTES} more notes of this kind"))
 
 
 def _is_covered(candidate: Candidate, section: Section, packing: Packing) -> bool:

@@ -42,7 +42,7 @@ SITUATION_ITEM = "context:situation"
 LONGEST_VALUE = 4_000
 """Length limit of a text among the parameters, more than is shown."""
 
-MOST_VALUES = 200
+MAX_VALUES = 200
 """Limit of the values of all parameters, including those in lists and mappings."""
 
 TASK_PARAMETERS = ("task", "query", "question", "prompt", "goal", "description")
@@ -64,7 +64,7 @@ def call_situation(tool: str, params: Data, root: Path | None = None) -> Json:
     Values without a JSON form are replaced by their type. Paths below `root` become relative to it; others are only
     among the params.
     """
-    room, given = [MOST_VALUES], dict(params)
+    room, given = [MAX_VALUES], dict(params)
     given.pop(CONTEXT, None)
     plain = {str(name): _plain(value, room) for name, value in given.items()}
     texts = {name: value for name, value in plain.items() if isinstance(value, str)}

@@ -265,7 +265,7 @@ def clean_field(text: str, limit: int = FIELD_LIMIT) -> str:
     return text[: limit - 1].rstrip("\u200c\u200d\ufe0e\ufe0f") + "…"
 
 
-MOST_NAME_SPACES = 2
+MAX_NAME_SPACES = 2
 NAME_CHARACTERS = 40
 """A text that could be a sentence is cut to these characters where it is a name: one with more blanks of any script
 than a name has, or a long one in a script that needs none."""
@@ -288,7 +288,7 @@ def plain_name(text: str) -> str:
     """
     blanks = sum(mark.isspace() for mark in text)
     longest = FIELD_LIMIT if text.isascii() else 2 * NAME_CHARACTERS
-    is_short = blanks <= MOST_NAME_SPACES and len(text) <= longest
+    is_short = blanks <= MAX_NAME_SPACES and len(text) <= longest
     if is_short and all(map(_fits, re.split(r"[/.:#>]+", text))) and _LIVE.search(text) is None:
         return text
     plain = " ".join(_NOT_PLAIN.sub(" ", text).split()) or "…"
@@ -328,7 +328,7 @@ def inert(text: str) -> str:
     return _MARKUP.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
-MOST_NOTES = 20
+MAX_NOTES = 20
 """Notes of one answer that are shown; an ordinary answer has none or one."""
 
 NOTE_LIMIT = 1_000
@@ -445,14 +445,14 @@ def hit(original: Hit, allow: Sequence[str] = ()) -> Hit:
 def failures(notes: Iterable[Failure], allow: Sequence[str] = ()) -> tuple[Failure, ...]:
     """Return notes that are safe to show: they may contain file names and messages of other programs.
 
-    Those after `MOST_NOTES` are counted, so that many small faults cannot fill an answer.
+    Those after `MAX_NOTES` are counted, so that many small faults cannot fill an answer.
     """
     every = list(notes)
     safe = [
         Failure(line(failure.source, allow=allow), _note(failure.message, allow), _note(failure.hint, allow))
-        for failure in every[:MOST_NOTES]
+        for failure in every[:MAX_NOTES]
     ]
-    more = len(every) - MOST_NOTES
+    more = len(every) - MAX_NOTES
     return (*safe, Failure("notes", f"{more:,} more are not shown")) if more > 0 else tuple(safe)
 
 

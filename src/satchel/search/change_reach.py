@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from satchel.search.resolve.code import CodeDefinition
     from satchel.sources.change import Change, ChangedFile
 
-TOLD_STEPS, MOST_STEPS = 2, 6
+TOLD_STEPS, MAX_STEPS = 2, 6
 """Steps whose users are told, and steps over which tests are searched: a helper of a library is five calls away."""
 
-MOST_EACH_STEP = 40
+MAX_EACH_STEP = 40
 """Definitions of each step that are followed, the first ones: a second of work in all."""
 
 FILES_OF_ALL, FILES_OF_FURTHER, FEWEST_FILES = 250, 100, 10
 """Files parsed for the callers of the definitions of one step together, of a further step, and for each at least."""
 
-MOST_NAMESAKES = 2
+MAX_NAMESAKES = 2
 """Definitions of one name in production code whose calls by name are followed: `get` may mean any of many."""
 
 _SETUP = frozenset(
@@ -132,11 +132,11 @@ class _Walk:
         """Walk from these definitions."""
         frontier, certain = list(dict.fromkeys(targets)), {definition.key for definition in targets}
         self._seen |= certain
-        for step in range(1, MOST_STEPS + 1):
+        for step in range(1, MAX_STEPS + 1):
             following: dict[tuple[str, str], CodeDefinition] = {}
             files = FILES_OF_ALL if step <= TOLD_STEPS else FILES_OF_FURTHER
             most = max(files // max(len(frontier), 1), FEWEST_FILES)
-            for target in frontier[:MOST_EACH_STEP]:
+            for target in frontier[:MAX_EACH_STEP]:
                 is_near = step <= TOLD_STEPS
                 sites = self._sites(target, most)
                 for site in sites if is_near else [*sites, *self._sites_by_name(target)]:
@@ -169,7 +169,7 @@ class _Walk:
         code = self._relations.code
         name = last_of(target.owner) if target.name == "__init__" else target.name
         namesakes = [definition for definition in code.defined(name) if not is_test(definition.path)]
-        if len(namesakes) > MOST_NAMESAKES and not is_test(target.path):
+        if len(namesakes) > MAX_NAMESAKES and not is_test(target.path):
             return []
         rows = self._relations.calling_rows(name, target)
         sites = []

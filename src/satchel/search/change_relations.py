@@ -61,13 +61,13 @@ SIGNAL = "change"
 CHANGED = 1.0
 """Nearness of the changed definition itself, the unit of the others (`weights.NEAR_CALLER` ...)."""
 
-MOST_TARGETS = 200
+MAX_TARGETS = 200
 """Most definitions of a change that are examined: a larger one is a sweep with callers everywhere."""
 
-MOST_FILES, FEWEST_FILES = 250, 10
+MAX_FILES, FEWEST_FILES = 250, 10
 """Files parsed for the callers of one definition; several definitions share them, each with the latter at least."""
 
-MOST_BETWEEN, FURTHER_FILES = 8, 40
+MAX_BETWEEN, FURTHER_FILES = 8, 40
 """Callers whose own callers are searched for tests, the nearest first, and files parsed for each."""
 
 
@@ -193,8 +193,8 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
             heads = {target: found(target) for target in targets}
             elsewhere = {target: relations.elsewhere(target) for target in targets if wording is HEIRS}
             return Impact(dependents.rows, is_question=True, heads=heads, told=told, elsewhere=elsewhere)
-    between = 0 if CALLS.search(query.text) else MOST_BETWEEN  # who asks for calls asks for no tests beyond them
-    callers = [(target, dependents.depend_on(target, MOST_FILES, between)) for target in targets]
+    between = 0 if CALLS.search(query.text) else MAX_BETWEEN  # who asks for calls asks for no tests beyond them
+    callers = [(target, dependents.depend_on(target, MAX_FILES, between)) for target in targets]
     uses = {target: dependents.uses(target) for target in targets}
     used = [site for own in uses.values() for site in own]
     unresolved = {
@@ -250,9 +250,9 @@ def impact_of_definitions(
 ) -> Impact:
     """Return the dependents of changed definitions; `own` are the chunks of the change itself, by row."""
     dependents = _Dependents(relations, own)
-    most = max(MOST_FILES // max(len(targets), 1), FEWEST_FILES)
-    callers = [(target, dependents.depend_on(target, most)) for target in targets[:MOST_TARGETS]]
-    for target in targets[:MOST_TARGETS]:
+    most = max(MAX_FILES // max(len(targets), 1), FEWEST_FILES)
+    callers = [(target, dependents.depend_on(target, most)) for target in targets[:MAX_TARGETS]]
+    for target in targets[:MAX_TARGETS]:
         if target.row in own and own[target.row].weight == CHANGED:
             dependents.uses(target, min(most, FURTHER_FILES), imports=False)
             dependents.callees(target, weights.NEAR_CALLEE)
@@ -291,7 +291,7 @@ class _Dependents:
         elif weight == before.weight and before.lines:
             self.rows[row] = Related(weight, (*before.lines, *lines))
 
-    def depend_on(self, target: CodeDefinition, most_files: int, most_between: int = MOST_BETWEEN) -> Callers:
+    def depend_on(self, target: CodeDefinition, most_files: int, most_between: int = MAX_BETWEEN) -> Callers:
         """Add a definition, its callers, its heirs, and the tests of both; return the callers."""
         self._add(target.row, CHANGED)
         callers = self._relations.callers(target, most_files)
@@ -335,7 +335,7 @@ class _Dependents:
         return Heads(tuple(dict.fromkeys(called)), {target.path: lines} if lines else {})
 
     def uses(
-        self, target: CodeDefinition, most_files: int = MOST_FILES, *, imports: bool = True
+        self, target: CodeDefinition, most_files: int = MAX_FILES, *, imports: bool = True
     ) -> tuple[CallSite, ...]:
         """Add and return the uses of a definition other than calls: passed, defaulted, registered, named as a type."""
         uses = self._relations.uses(target, most_files)

@@ -29,7 +29,7 @@ from satchel.types import LINE_KINDS
 LITERAL_SPANS = 12
 """Spans whose text is compared with the words of an error."""
 
-MOST_FRAMES = 200
+MAX_FRAMES = 200
 """Most frames that are looked up, the innermost first."""
 
 _WORDS = re.compile(r"\w+")
@@ -134,8 +134,8 @@ def traced_places(query: Query, store: Store, lexicon: Lexicon) -> tuple[list[Tr
     A line that a sentence asks about leads there. One in a log, or far down in an issue, is mostly of another version.
     """
     trace, pasted = query.trace, "\n".join(line for zone, line in query.zones if zone not in SENTENCES)
-    frames = [*trace.frames[:MOST_FRAMES], *trace.tests[:MOST_FRAMES]]
-    mentions = trace.mentions[:MOST_FRAMES]
+    frames = [*trace.frames[:MAX_FRAMES], *trace.tests[:MAX_FRAMES]]
+    mentions = trace.mentions[:MAX_FRAMES]
     if not (frames or mentions or trace.errors):
         return [], []
     spoken = (title_of(query) if is_long(query) else query.text).replace("\\", "/")

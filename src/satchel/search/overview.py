@@ -22,13 +22,13 @@ from satchel.types import FILE_KINDS, EdgeType, Kind
 HOT_DAYS = 365
 """Days before the newest commit in which a change counts."""
 
-MOST_ENTRIES = 40
+MAX_ENTRIES = 40
 """Entries of a map: more cannot be told apart. The smallest ones are counted together."""
 
 FILES_READ, NAMES_READ = 4, 100
 """Most changed source files, and definitions of each, among which the example questions look for a subject."""
 
-MOST_QUESTIONS = 3
+MAX_QUESTIONS = 3
 
 _REFERENCE = re.compile(r"^\w+(?:\([\w./ -]*\))?!?: |\s*\(?#\d+\)?$")  # `fix(cli): ` and ` (#2429)`
 
@@ -81,11 +81,11 @@ def overview(
         key=lambda name: (-commits[name], -sizes[name], name),
     )
     entries = _entries(path, inside, commits, allow)
-    if len(entries) > MOST_ENTRIES:
-        rest = entries[MOST_ENTRIES:]
+    if len(entries) > MAX_ENTRIES:
+        rest = entries[MAX_ENTRIES:]
         files, size = sum(entry.files for entry in rest), sum(entry.size for entry in rest)
         smaller = MapEntry(f"{len(rest)} smaller ones", "", is_folder=True, files=files, size=size, commits=0)
-        entries = [*entries[:MOST_ENTRIES], smaller]
+        entries = [*entries[:MAX_ENTRIES], smaller]
     questions = _questions(store, sources, recent)
     return Overview(
         path=path,
@@ -183,9 +183,9 @@ def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str,
         f"How does {works} work?" if works else "",
         f"What would break if I change {breaks}?" if breaks else "",
         f"Why was this changed: {_REFERENCE.sub('', why)}" if why else "",
-        *(f"What is in {name}?" for name in sources[:MOST_QUESTIONS]),
+        *(f"What is in {name}?" for name in sources[:MAX_QUESTIONS]),
     ]
-    return [question for question in questions if question][:MOST_QUESTIONS]
+    return [question for question in questions if question][:MAX_QUESTIONS]
 
 
 def _is_telling(name: str) -> bool:

@@ -27,7 +27,7 @@ from satchel.types import Kind
 THEME_LITERAL = 0.99
 """Records that match the subject this well, in parts of the best one, have its name if it is one."""
 
-MOST_COMPARED = 2_000
+MAX_COMPARED = 2_000
 """Documents that are compared with the mean in every round. Of a name only those are read that have it."""
 
 _CODED = pattern(r"\d|_|\w[./-]\w|[a-z][A-Z]")
@@ -102,10 +102,10 @@ def _compared_rows(
     Of a large memory half are those that match the subject best, and half are spread evenly: they keep the words of the
     subject rare, and may be of its theme, too.
     """
-    if len(live) <= MOST_COMPARED:
+    if len(live) <= MAX_COMPARED:
         rows = lexicon.derived(("recall", weights.THEME_FIELD), lambda: _rows(store, lexicon, kind, live))
         return rows, lexicon.derived(("meanings",), lambda: _meanings(store, lexicon, live)) if has_table else None
-    best, half = sorted(live, key=lambda place: (-float(ranked[place]), place)), MOST_COMPARED // 2
+    best, half = sorted(live, key=lambda place: (-float(ranked[place]), place)), MAX_COMPARED // 2
     chosen = best[:half] + best[half :: math.ceil((len(best) - half) / half)]
     return _rows(store, lexicon, kind, chosen), _meanings(store, lexicon, chosen) if has_table else None
 

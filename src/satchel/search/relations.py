@@ -108,7 +108,7 @@ def files_named(store: Store, path: str) -> list[Document]:
     return [other for other in store.documents(ids).values() if other.kind in LINE_KINDS]
 
 
-MOST_FILES, MOST_HEIRS = 250, 100
+MAX_FILES, MAX_HEIRS = 250, 100
 """Most files parsed for the callers of a name, a second of work: production code first, then the nearest files. Heirs
 of heirs are searched until there are so many."""
 
@@ -222,7 +222,7 @@ class Relations:
 
     # Calls of a definition
 
-    def callers(self, target: CodeDefinition, most_files: int = MOST_FILES) -> Callers:
+    def callers(self, target: CodeDefinition, most_files: int = MAX_FILES) -> Callers:
         """Return every call of a definition, and of what it overrides."""
         key = (target.key, most_files)
         if key not in self._callers:
@@ -308,7 +308,7 @@ class Relations:
 
     # Other uses of a definition
 
-    def uses(self, target: CodeDefinition, most_files: int = MOST_FILES) -> tuple[CallSite, ...]:
+    def uses(self, target: CodeDefinition, most_files: int = MAX_FILES) -> tuple[CallSite, ...]:
         """Return the uses of a definition other than calls: imports, references, and types."""
         sites: dict[CallSite, None] = {}
         for path, rows in groupby(self._naming(target, most_files)[0], lambda row: self.code.document_of(row).key):
@@ -331,7 +331,7 @@ class Relations:
         return [row for row in order if files[row].key in paths], len(every) - len(paths)
 
     def unresolved(
-        self, target: CodeDefinition, sites: Iterable[CallSite], most_files: int = MOST_FILES, *, has_uses: bool = False
+        self, target: CodeDefinition, sites: Iterable[CallSite], most_files: int = MAX_FILES, *, has_uses: bool = False
     ) -> TextualCalls:
         """Return the lines that contain a call of this name by text, and mean neither `sites` nor another definition.
 
@@ -381,7 +381,7 @@ class Relations:
             if (document := self.code.document_of(row)).language not in _PROSE
             and (document.kind is not Kind.CODE or FAMILIES.get(document.language) not in homes)
         }
-        texts = self.code.store.texts(list(numbers)[:MOST_FILES])
+        texts = self.code.store.texts(list(numbers)[:MAX_FILES])
         for number, text in texts.items():
             path = numbers[number].key
             lines = [
@@ -534,7 +534,7 @@ class Relations:
             every = self._classes_of(row, names)
             if not any(heir in heirs or any(base.name in names for base in self.bases(heir)) for heir in every):
                 unresolved[self.code.document_of(row).key].append(self.code.part(row).start)
-        return Heads(heads, unresolved, len(heads) >= MOST_HEIRS)
+        return Heads(heads, unresolved, len(heads) >= MAX_HEIRS)
 
     def _head(self, heir: CodeDefinition, rows: Collection[int]) -> CodeDefinition:
         """Return where an heir names its base: in Rust and Swift one of these blocks, elsewhere the heir itself."""
@@ -548,7 +548,7 @@ class Relations:
     def _heirs(self, owner: CodeDefinition) -> list[CodeDefinition]:
         heirs: dict[tuple[str, str], CodeDefinition] = {}
         pending = [owner]
-        while pending and len(heirs) < MOST_HEIRS:
+        while pending and len(heirs) < MAX_HEIRS:
             current = pending.pop(0)
             names = {current.name} | self._aliases(current)
             rows = [row for row, _, _ in self.code.store.edges_to(sorted(names), [EdgeType.INHERITS])]

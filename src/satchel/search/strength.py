@@ -111,7 +111,7 @@ def answer_strength(strengths: Mapping[Kind, float]) -> float:
     return max(counted.values(), default=0.0)
 
 
-MOST_ABSENT = 6
+MAX_ABSENT = 6
 """Most absent words in an answer; more of them add nothing."""
 
 SHORTEST_WORD = 3
@@ -143,7 +143,7 @@ def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
     waiting = [word for word in telling if not _is_present(word, lambda terms: not present.isdisjoint(terms))]
     forms = partial(_forms, tuple(map(words.unaccented, endings)))
     waiting = [word for word in waiting if not _is_present(word, lambda terms: bool(_present(terms, searched)), forms)]
-    return tuple(islice((word for word in waiting if not _is_in_pieces(word, forms, searched)), MOST_ABSENT))
+    return tuple(islice((word for word in waiting if not _is_in_pieces(word, forms, searched)), MAX_ABSENT))
 
 
 def is_long(query: Query) -> bool:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from satchel.sources.change import Change
     from satchel.store.protocol import Store
 
-MOST_LESSONS = 12
+MAX_LESSONS = 12
 """Records that are tried for the lessons of a prompt."""
 
 NAMED = 5
@@ -179,7 +179,7 @@ class AnswerService:
     def search_pattern(self, pattern: str, question: str, options: Mapping[str, Any], where: str = "") -> Matches:
         """As `Satchel.search_pattern`; `options` are those of a request."""
         from satchel.answer.inputs import is_path_wanted
-        from satchel.answer.pattern import MOST_LINES, expression, for_texts, groups_of, packed  # few have a pattern
+        from satchel.answer.pattern import MAX_LINES, expression, for_texts, groups_of, packed  # few have a pattern
         from satchel.sources.notes import TaskFilter, is_note
 
         request = make_request(sanitize.text(question, self._root.settings.redact_allow), self._root.settings, options)
@@ -198,7 +198,7 @@ class AnswerService:
             return root.read(lambda store: list(groups_of(wanted, found, store, root.lines, prefix, in_texts)))
 
         every = [group for name, root in roots.items() for group in groups(root, f"{name}/" if name else "")]
-        most_lines = 20 if where else MOST_LINES  # a task is worth its line
+        most_lines = 20 if where else MAX_LINES  # a task is worth its line
         return packed(every, terms, counter(request.tokenizer), request.max_tokens, most_lines)
 
     def request(self, question: str, **options: Any) -> AssembleRequest:
@@ -254,7 +254,7 @@ class AnswerService:
                     replace(request, max_tokens=lesson_tokens(request.max_tokens)),
                     {"revision": bench.revision},
                 )
-                lessons = lessons_context(asked, noted, in_order(searched.lessons)[:MOST_LESSONS], "", meta)
+                lessons = lessons_context(asked, noted, in_order(searched.lessons)[:MAX_LESSONS], "", meta)
                 request = replace(request, max_tokens=max(request.max_tokens - lessons.usage.used, 1))
                 context = assemble(request, bench, self._guides, searched.without_lessons)
         deliver = partial(self._receipts.keep, lessons, account, request.session, handles_of(lessons))

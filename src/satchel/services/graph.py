@@ -42,10 +42,10 @@ from satchel.store.records import Document
 from satchel.tokens import counter
 from satchel.types import FILE_KINDS, INDEX_KINDS, Context, Failure, HandleTarget, Hit, Json, Kind, ShownBefore, Usage
 
-MOST_SOURCES = 5
+MAX_SOURCES = 5
 """Matches of a topic from which a walk starts, as the specification has it."""
 
-MOST_MATCHES = 20
+MAX_MATCHES = 20
 """Matches of a topic that are nodes of the answer. The walk starts from the best five only."""
 
 FACTOR_POWER, MEANT_FACTOR_POWER = 2.0, 2.5
@@ -102,12 +102,12 @@ def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[StartNo
         return []
     rated = [(factor, hit) for result in results for hit, factor in _factors(result, best)]
     rated.sort(key=lambda row: (-row[0], row[1].chunk.id))
-    documents = store.documents({hit.chunk.document for _, hit in rated[:MOST_MATCHES]})
+    documents = store.documents({hit.chunk.document for _, hit in rated[:MAX_MATCHES]})
     sources = []
-    for place, (factor, hit) in enumerate(rated[:MOST_MATCHES]):
+    for place, (factor, hit) in enumerate(rated[:MAX_MATCHES]):
         document = documents[hit.chunk.document]
         row = _row_in(store, document, hit.chunk.id)
-        sources.append(StartNode(document.first_chunk if row is None else row, factor, walked=place < MOST_SOURCES))
+        sources.append(StartNode(document.first_chunk if row is None else row, factor, walked=place < MAX_SOURCES))
     return sources
 
 
@@ -116,7 +116,7 @@ def _factors(result: SearchResult, best: float) -> Iterator[tuple[Hit, float]]:
 
     Scores are logarithms: of what ranks records, and of the value of spans of files, whose share is their square root.
     """
-    hits = result.hits[:MOST_MATCHES]
+    hits = result.hits[:MAX_MATCHES]
     power = FACTOR_POWER if result.with_vectors is None else MEANT_FACTOR_POWER
     first = max((hit.score for hit in hits), default=0.0)
     for hit in hits:
@@ -351,7 +351,7 @@ def _sources(
         defined = code_named(bench.store, query)
         if defined:
             starts = [
-                StartNode(one, NAMESAKE if place else 1.0, walked=place < MOST_SOURCES, names=tuple(names))
+                StartNode(one, NAMESAKE if place else 1.0, walked=place < MAX_SOURCES, names=tuple(names))
                 for place, (one, names) in enumerate(defined.items())
             ]
             return starts, True, 1.0
@@ -377,9 +377,9 @@ def _warnings(
         namesakes, sources = map(max, zip(*((done.namesakes, done.sources) for done in explored), strict=True))
         if has_nodes and not sources:
             warnings.append(f"nothing here is about {query!r}")
-        if namesakes > MOST_SOURCES:
+        if namesakes > MAX_SOURCES:
             warnings.append(
-                f"{query!r} is the name of {namesakes} places: the first {MOST_SOURCES} are followed; "
+                f"{query!r} is the name of {namesakes} places: the first {MAX_SOURCES} are followed; "
                 "name one with its path"
             )
     warnings += chain.from_iterable(done.walk.warnings for done in chain.from_iterable(found))
@@ -387,7 +387,7 @@ def _warnings(
     return [sanitize.line(warning, allow=allow) for warning in dict.fromkeys(warnings)]
 
 
-MOST_CONTEXTS = 128
+MAX_CONTEXTS = 128
 """Contexts kept at once: at 4,000 tokens they need 5 MB."""
 
 
@@ -419,7 +419,7 @@ class ContextCache:
         with self._guard:
             self._entries[key] = (self._clock(), context)
             self._entries.move_to_end(key)
-            while len(self._entries) > MOST_CONTEXTS:
+            while len(self._entries) > MAX_CONTEXTS:
                 self._entries.popitem(last=False)
 
 

@@ -27,7 +27,7 @@ from satchel.tokens import counter
 from satchel.types import LESSON_KINDS, Context, Failure, Format, Hit, Kind
 from satchel.vocabulary import WORK_SHARE, OutcomeStatus
 
-MOST_FILES = 20
+MAX_FILES = 20
 """Most files of one edit whose lessons are told."""
 
 NAMED_FILES = 3
@@ -81,7 +81,7 @@ class LessonService:
                 bench = bench_of(states, failures, account)
                 kinds = LESSON_KINDS if bench.memory is not None else ()
                 touched = experienced_files(bench.memory) if files is None and bench.memory is not None else []
-                named = [*dict.fromkeys((*touched, *recent))][:MOST_FILES]
+                named = [*dict.fromkeys((*touched, *recent))][:MAX_FILES]
                 bound = (bound_records(bench.store_of(kind), kind, named, bench.store, request.now) for kind in kinds)
                 hits = sorted(chain.from_iterable(bound), key=_order)
                 context = lessons_context(request, bench, hits, about, {"revision": bench.revision})

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SESSIONS = "sessions"
 """Name of the folder of session ledgers, in the state folder."""
 
-MOST_BYTES = 4_000_000
+MAX_BYTES = 4_000_000
 """Size above which the older half is dropped: the handles of about 300 answers, read in some 10 ms."""
 
 LEFT_OUT = "-"
@@ -138,7 +138,7 @@ class HandleLedger:
             return
         lines = "".join(f"{_ENCODE([getattr(row, name) for name in HandleTarget.__slots__])}\n" for row in rows)
         try:
-            state_files.append(self._path, lines.encode("ascii"), most=MOST_BYTES)
+            state_files.append(self._path, lines.encode("ascii"), most=MAX_BYTES)
         except OSError as error:
             telemetry.warning("handles not remembered", path=str(self._path), reason=error.strerror or str(error))
 

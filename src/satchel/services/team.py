@@ -15,7 +15,7 @@ from satchel.types import ShouldStop, never
 if TYPE_CHECKING:
     from satchel.store.postgres import PostgresStore
 
-MOST_NAMED = 3
+MAX_NAMED = 3
 """Files that a message names."""
 
 
@@ -117,7 +117,7 @@ class TeamStore:
             }
         )
         if others:
-            named = ", ".join(map(plain_name, others[:MOST_NAMED]))
-            more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+            named = ", ".join(map(plain_name, others[:MAX_NAMED]))
+            more = f" and {len(others) - MAX_NAMED} more" if len(others) > MAX_NAMED else ""
             raise UsageError(f"not in the commit: {named}{more}; publish from a clean checkout of the main branch")
         return change.base

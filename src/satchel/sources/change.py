@@ -25,10 +25,10 @@ from satchel.types import Part, Range, Role
 SUBMODULE = "160000"
 """The mode of an entry that is another repository."""
 
-MOST_ENTRIES = 1_000_000
+MAX_ENTRIES = 1_000_000
 """Maximum files of a tree. A few objects can describe billions, and each takes 500 bytes here."""
 
-MOST_COMPARED_LINES = 4_000
+MAX_COMPARED_LINES = 4_000
 """Maximum differing lines that are compared; beyond it the file counts as changed throughout (quadratic time)."""
 
 _ENTRY = re.compile(rb"(\d{6}) (?:blob |commit )?([0-9a-f]{40}(?:[0-9a-f]{24})?)(?: (\d))?")
@@ -50,8 +50,8 @@ class Entry:
 def tree_entries(repository: Repository, tree: str) -> dict[str, Entry]:
     """Return all files of a tree or commit, by path. Raises GitError for anything else, and for too many files."""
     listed = run(repository, "ls-tree", "-r", "-z", "--full-tree", "--end-of-options", tree)
-    if listed.count(b"\0") > MOST_ENTRIES:
-        raise GitError(f"{tree} has more than {MOST_ENTRIES:,} files")
+    if listed.count(b"\0") > MAX_ENTRIES:
+        raise GitError(f"{tree} has more than {MAX_ENTRIES:,} files")
     entries = {}
     for record in listed.split(b"\0"):
         meta, _, path = record.partition(b"\t")
@@ -128,19 +128,19 @@ def resolve(repository: Repository, revision: str) -> str:
     return run(repository, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().split()[-1]
 
 
-MOST_FILES = 200
+MAX_FILES = 200
 """Maximum files of a change that are read: a larger change has callers everywhere."""
 
-MOST_UNTRACKED = 50
+MAX_UNTRACKED = 50
 """Maximum untracked files that are part of a change; with more of them all are only named."""
 
-MOST_LINES, LONGEST_LINE = 2_000, 400
+MAX_LINES, LONGEST_LINE = 2_000, 400
 """Changed lines of a change that are kept, and characters of each; the numbers of lines are always complete."""
 
-MOST_MOVED, ALIKE = 40, 0.5
+MAX_MOVED, ALIKE = 40, 0.5
 """Deleted and added files that are compared for a rename, and the share of equal lines that makes it one."""
 
-MOST_TRACED, MOST_TRACED_COMMITS = 8, 25
+MAX_TRACED, MAX_TRACED_COMMITS = 8, 25
 """Changed files whose lines are followed into the history, and commits to each that are looked at."""
 
 LINK = "120000"
@@ -169,7 +169,7 @@ class Hunk(NamedTuple):
 class ChangedFile:
     """One file of a change. `status` is added, untracked, modified, renamed (from `former`) or deleted.
 
-    `hunks` are the changed lines, cleaned and redacted, the first `MOST_LINES` of a change.
+    `hunks` are the changed lines, cleaned and redacted, the first `MAX_LINES` of a change.
 
     `ranges` are the changed lines in the present file; for deleted lines, the line before the gap. `names` are the
     qualified names of the changed definitions, `removed` those of the deleted ones. `commits` are the ids of those that
@@ -282,7 +282,7 @@ def read_change(repository: Repository, options: ChangeOptions, revision: str, *
     new = staged_entries(repository)
     reader = _Reader(repository, options, staged=staged)
     untracked = sorted(path for path in options.indexed if options.prefix + path not in new)
-    if not staged and len(untracked) <= MOST_UNTRACKED:
+    if not staged and len(untracked) <= MAX_UNTRACKED:
         new |= {options.prefix + path: UNTRACKED for path in untracked}
     changed: list[ChangedFile] = []
     unread: list[str] = []
@@ -296,7 +296,7 @@ def read_change(repository: Repository, options: ChangeOptions, revision: str, *
     for path in (path for path in differing if path not in moved.values()):
         before, now = sides[path]
         former = moved.get(path, "")
-        if len(changed) >= MOST_FILES:
+        if len(changed) >= MAX_FILES:
             unread.append(clean_field(path))
             continue
         if not reader.may_read(path, now is not None):
@@ -324,8 +324,8 @@ def read_change(repository: Repository, options: ChangeOptions, revision: str, *
 
 
 def _with_fewer_lines(changed: Iterable[ChangedFile]) -> tuple[ChangedFile, ...]:
-    """Return the files with the first `MOST_LINES` changed lines of all, those of production code first."""
-    room, kept = MOST_LINES, {}
+    """Return the files with the first `MAX_LINES` changed lines of all, those of production code first."""
+    room, kept = MAX_LINES, {}
     for file in sorted(changed, key=lambda file: is_secondary(file.path)):
         hunks: list[Hunk] = []
         for hunk in file.hunks:
@@ -433,7 +433,7 @@ class _Reader:
         gone = [path for path, (old, new) in sides.items() if old is not None and self._is_gone(path, new)]
         come = [path for path, (old, new) in sides.items() if old is None and new is not None]
         moved: dict[str, str] = {}
-        if not gone or not come or max(len(gone), len(come)) > MOST_MOVED:
+        if not gone or not come or max(len(gone), len(come)) > MAX_MOVED:
             return moved
         pairs: list[tuple[float, str, str]] = []
         texts = {path: self._lines_of(path, *sides[path]) for path in (*gone, *come)}
@@ -502,7 +502,7 @@ class _Reader:
             return None
         status = "deleted" if is_gone else "renamed" if former else self.status(path, old, new)
         changed, lines, were_there = _compared(clean_field(path), status, before, after)
-        if changed is not None and status in ("modified", "renamed") and self._traced < MOST_TRACED:
+        if changed is not None and status in ("modified", "renamed") and self._traced < MAX_TRACED:
             self._traced += 1
             commits = writers(self._repository, self._options.prefix + source, were_there, self._options.limit)
             changed = replace(changed, commits=tuple(commits), former=clean_field(former))
@@ -538,7 +538,7 @@ def _likeness(before: Counter[str], after: Counter[str]) -> float:
 def writers(repository: Repository, path: str, lines: Iterable[str], limit: int) -> Iterator[str]:
     """Yield the commits, newest first, that wrote any of these lines of a file: it has the line, its parent has not."""
     wanted, commit = {line.strip() for line in lines} - {""}, ""
-    arguments = ("--raw", "-z", "--no-renames", "--no-abbrev", "--format=commit %H", f"-n{MOST_TRACED_COMMITS}")
+    arguments = ("--raw", "-z", "--no-renames", "--no-abbrev", "--format=commit %H", f"-n{MAX_TRACED_COMMITS}")
     try:
         listed = run(repository, "log", *arguments, "--end-of-options", "HEAD", "--", path)
     except GitError:  # a shallow or partial clone
@@ -590,7 +590,7 @@ def _compared(path: str, status: str, before: str, after: str) -> tuple[ChangedF
 
 
 def _short(lines: Sequence[str]) -> tuple[str, ...]:
-    return tuple(line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in lines[:MOST_LINES])
+    return tuple(line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in lines[:MAX_LINES])
 
 
 def _written(lines: Sequence[str], ranges: Iterable[Range]) -> list[Range]:
@@ -619,7 +619,7 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
     old_middle, new_middle = old[first : len(old) - last], new[first : len(new) - last]
     if not old_middle and not new_middle:
         return []
-    if max(len(old_middle), len(new_middle)) > MOST_COMPARED_LINES or not old_middle or not new_middle:
+    if max(len(old_middle), len(new_middle)) > MAX_COMPARED_LINES or not old_middle or not new_middle:
         return [("replace", first, first + len(old_middle), first, first + len(new_middle))]
     from difflib import SequenceMatcher  # here, because only an edited file needs it
 

@@ -144,7 +144,7 @@ def new_commits(
     return commits if commits and expected == known else None
 
 
-MOST_MERGES = 200
+MAX_MERGES = 200
 """Maximum merges of one path that are looked at, newest first."""
 
 _MERGE = "--format=%x02%H%x1f%P%x1f%an%x1f%ae%x1f%ct%x1f%s"
@@ -158,7 +158,7 @@ def changing_merges(repository: Repository, path: str, mailmap: Mailmap = NONE) 
     """
     if head(repository) is None:
         return []
-    arguments = ("--merges", "--cc", "-p", "-U0", "--no-renames", f"-n{MOST_MERGES}", _MERGE)
+    arguments = ("--merges", "--cc", "-p", "-U0", "--no-renames", f"-n{MAX_MERGES}", _MERGE)
     written = run(repository, "log", *arguments, "--end-of-options", "HEAD", "--", path)
     merges: list[Commit] = []
     pending: Commit | None = None
@@ -325,7 +325,7 @@ def _ending(path: bytes) -> bytes:
     return path.rpartition(b"/")[2].rpartition(b".")[2]
 
 
-MOST_RENAMED = 100
+MAX_RENAMED = 100
 """Added or deleted files of a commit up to which git compares each with each, 0.1 s; a larger one moves a tree."""
 
 
@@ -340,7 +340,7 @@ def with_edited_renames(
     asked = [commit.sha for commit in commits if commit.may_rename]
     if not asked or repository.partial:
         return list(commits)
-    arguments = ("-z", "--name-status", "-M", f"-l{MOST_RENAMED}", "--diff-filter=R", "--no-walk=unsorted", "--stdin")
+    arguments = ("-z", "--name-status", "-M", f"-l{MAX_RENAMED}", "--diff-filter=R", "--no-walk=unsorted", "--stdin")
     renames: dict[str, list[tuple[str, str]]] = {sha: [] for sha in asked}
     feed = "\n".join(asked).encode("ascii")
     with stream(repository, "log", *arguments, "--format=%x00%H", "--", should_stop=should_stop, feed=feed) as chunks:

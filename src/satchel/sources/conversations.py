@@ -18,7 +18,7 @@ from satchel.errors import UsageError
 SAID_CHARACTERS = 16_384
 """Maximum characters of one prompt or one reply: a longer one contains a pasted file."""
 
-MOST_ACTIONS = 40
+MAX_ACTIONS = 40
 """Maximum tool calls listed for one exchange; a longer run repeats itself."""
 
 TITLE_CHARACTERS = 80
@@ -99,9 +99,9 @@ def shown_text(exchange: Exchange) -> str:
     if reply:
         blocks.append(f"Assistant: {shortened(reply, SAID_CHARACTERS)}")
     if exchange.actions:
-        lines = [_action_line(action) for action in exchange.actions[:MOST_ACTIONS]]
-        if len(exchange.actions) > MOST_ACTIONS:
-            lines.append(f"- [{len(exchange.actions) - MOST_ACTIONS} more]")
+        lines = [_action_line(action) for action in exchange.actions[:MAX_ACTIONS]]
+        if len(exchange.actions) > MAX_ACTIONS:
+            lines.append(f"- [{len(exchange.actions) - MAX_ACTIONS} more]")
         blocks.append("\n".join(["Tools:", *lines]))
     return "\n\n".join(blocks)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from satchel.types import Data
 
-MOST_CHARACTERS = 64_000
+MAX_CHARACTERS = 64_000
 """Maximum characters of front matter; a written one has a thousand."""
 
 _FENCE = "---"
@@ -39,8 +39,8 @@ def yaml_front_matter(lines: Sequence[str]) -> FrontMatter:
     if not end:
         return FrontMatter()
     text = "\n".join(lines[1 : end - 1])
-    if len(text) > MOST_CHARACTERS:
-        problem = f"front matter has {len(text):,} characters: at most {MOST_CHARACTERS:,} are read"
+    if len(text) > MAX_CHARACTERS:
+        problem = f"front matter has {len(text):,} characters: at most {MAX_CHARACTERS:,} are read"
         return FrontMatter(lines=end, problem=problem)
     try:
         values = _load(text)

@@ -65,7 +65,7 @@ def _indentation(line: str) -> int:
     return len(margin) + margin.count("\t") * 3  # a tab is 4 columns
 
 
-MOST_RUNS = 200_000
+MAX_RUNS = 200_000
 """Runs that one table stores, about 40 MB; more of them begin a new table."""
 
 LARGEST_COUNT = 255
@@ -117,7 +117,7 @@ _table = _Table()
 def _current() -> _Table:
     """Return the table in use, a new one if it is full."""
     global _table
-    if len(_table) > MOST_RUNS:
+    if len(_table) > MAX_RUNS:
         _table = _Table()
     return _table
 

@@ -26,7 +26,7 @@ from satchel.store.segments import (
 )
 from satchel.types import EdgeType, Kind
 
-MOST_SEGMENTS = 8
+MAX_SEGMENTS = 8
 """Segments of one kind above which they are merged: each costs a look-up and a decode for every query term."""
 
 LAST_SEGMENT = "last_segment"
@@ -74,7 +74,7 @@ def _due(connection: WriteConnection, kind: str, gone_share: float) -> list[int]
         (kind,),
     )
     chosen = {row[0] for row in segments if row[3] and _gone_share(connection, row[0], row[2]) > gone_share}
-    if len(segments) > MOST_SEGMENTS:
+    if len(segments) > MAX_SEGMENTS:
         rest = sum(row[1] for row in segments[1:])
         keep_first = segments[0][1] > 2 * rest
         chosen.update(row[0] for row in segments[1 if keep_first else 0 :])

@@ -198,14 +198,14 @@ def decode(raw: bytes) -> tuple[str, str, bool] | None:
 _NO_TEXT = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 """Control characters that no text has, NUL apart."""
 
-_MOST_NULS = 1 / 20
+_MAX_NULS = 1 / 20
 """Largest share of NUL bytes in a text with an accident: a test of a parser, a line of a broken editor."""
 
 
 def _despite_nul(raw: bytes, encoding: str) -> str:
     """Return the encoding of a text with NUL bytes, empty for what is not a text."""
     nuls = raw.count(0)
-    if nuls <= len(raw) * _MOST_NULS:
+    if nuls <= len(raw) * _MAX_NULS:
         with contextlib.suppress(UnicodeDecodeError):
             raw.decode(encoding)
             return "" if _NO_TEXT.search(raw) else encoding

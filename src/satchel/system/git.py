@@ -47,7 +47,7 @@ MEMORY_LIMIT = 2 << 30
 parts, so that large ones need no more."""
 
 _LOOK_SECONDS = 0.1  # between two checks of `should_stop`
-_MOST_EXAMINED = 200_000  # entries of `.git` looked at before git runs, in 0.2 s; a fresh clone has about a hundred
+_MAX_EXAMINED = 200_000  # entries of `.git` looked at before git runs, in 0.2 s; a fresh clone has about a hundred
 _NOT_OPENED = frozenset({"hooks", "logs", "modules", "worktrees", "lfs", "annex"})  # folders that no command here reads
 _CONFIGS = ("config", "config.worktree")
 _patience: dict[Path, float] = {}  # of repositories whose git was silent
@@ -174,7 +174,7 @@ def _obstacle(repository: Repository, _minute: int) -> str:
     own = [repository.common_dir.resolve(), repository.git_dir.resolve()]
     pending = own[:]
     examined = 0
-    while pending and examined < _MOST_EXAMINED:
+    while pending and examined < _MAX_EXAMINED:
         with suppress(OSError), os.scandir(pending.pop()) as entries:
             for entry in entries:
                 examined += 1
@@ -184,8 +184,8 @@ def _obstacle(repository: Repository, _minute: int) -> str:
                     pending.append(Path(entry.path))
                 elif not entry.is_file(follow_symlinks=False) and (reason := _unfit_entry(entry, own)):
                     return reason
-    if examined >= _MOST_EXAMINED:
-        return f".git has more than {_MOST_EXAMINED:,} files; `git gc` packs them"
+    if examined >= _MAX_EXAMINED:
+        return f".git has more than {_MAX_EXAMINED:,} files; `git gc` packs them"
     return unfit_config(repository)
 
 

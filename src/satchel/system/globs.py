@@ -12,7 +12,7 @@ from satchel.system.files import translate
 LONGEST_GLOB = 400
 """Length limit of a path pattern."""
 
-MOST_EXPANSIONS = 64
+MAX_EXPANSIONS = 64
 """Limit of the patterns that braces expand to: `{a,b}{c,d}` is four."""
 
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
@@ -48,14 +48,14 @@ def problem_of(glob: str) -> str:
         return f"has {len(glob)} characters: at most {LONGEST_GLOB}"
     if glob.startswith("/") or ".." in glob.split("/"):
         return "leads outside its folder: write it relative to the folder"
-    if len(_expanded(glob)) > MOST_EXPANSIONS:
-        return f"stands for more than {MOST_EXPANSIONS} patterns: use fewer braces"
+    if len(_expanded(glob)) > MAX_EXPANSIONS:
+        return f"stands for more than {MAX_EXPANSIONS} patterns: use fewer braces"
     return ""
 
 
 @lru_cache(maxsize=2_000)
 def _expressions(glob: str) -> Sequence[re.Pattern[str]]:
-    return [re.compile(translate(_anchored(pattern)), re.DOTALL) for pattern in _expanded(glob)[:MOST_EXPANSIONS]]
+    return [re.compile(translate(_anchored(pattern)), re.DOTALL) for pattern in _expanded(glob)[:MAX_EXPANSIONS]]
 
 
 def _anchored(glob: str) -> str:
@@ -69,7 +69,7 @@ def _expanded(glob: str) -> list[str]:
     """Return the patterns that braces expand to, at most a few more than allowed."""
     waiting: list[str] = [glob]
     done: list[str] = []
-    while waiting and len(done) + len(waiting) <= 2 * MOST_EXPANSIONS:
+    while waiting and len(done) + len(waiting) <= 2 * MAX_EXPANSIONS:
         text = waiting.pop()
         braces = _BRACES.search(text)
         if braces is None:

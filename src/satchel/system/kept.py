@@ -17,7 +17,7 @@ Fetch = Callable[[list[Key]], Mapping[Key, Value]]
 Make = Callable[[list[Key], tuple[int, ...]], Sequence[Sequence[Value]]]
 """Takes keys and the positions of the caches that lack all of them, and returns their values for each of these."""
 
-MOST_BYTES = 48_000_000
+MAX_BYTES = 48_000_000
 """Bytes of all caches together, by estimate: those of some four hundred answers about a repository of 700 files."""
 
 _every: WeakSet[Cache[Any, Any]] = WeakSet()
@@ -57,9 +57,9 @@ class Cache(Generic[Key, Value]):
             size = sum(map(self._size, values.values()))
             self.bytes += size
             Cache.grown += size
-            if Cache.grown >= MOST_BYTES / 100:
+            if Cache.grown >= MAX_BYTES / 100:
                 Cache.grown = 0
-                while sum(cache.bytes - cache.extra for cache in _every) > MOST_BYTES:
+                while sum(cache.bytes - cache.extra for cache in _every) > MAX_BYTES:
                     largest = max(_every, key=lambda cache: cache.bytes - cache.extra)
                     largest.drop([*islice(largest.values, len(largest.values) // 50 + 1)])
 

@@ -173,7 +173,7 @@ def prune_older(folder: Path, seconds: float) -> None:
                     path.unlink()
 
 
-MOST_ANSWERS = 1_000
+MAX_ANSWERS = 1_000
 """Answers of one kind that are kept; then the older half is deleted."""
 
 
@@ -202,7 +202,7 @@ class KeptAnswers:
         with contextlib.suppress(OSError):
             make_folder(self._folder)
             paths = sorted(self._folder.glob("*.json"), key=lambda path: (path.stat().st_mtime_ns, path.name))
-            for path in paths[: len(paths) - MOST_ANSWERS // 2] if len(paths) >= MOST_ANSWERS else ():
+            for path in paths[: len(paths) - MAX_ANSWERS // 2] if len(paths) >= MAX_ANSWERS else ():
                 path.unlink(missing_ok=True)
             replace(self._file(asked), json.dumps(answer, sort_keys=True).encode("ascii"))
 

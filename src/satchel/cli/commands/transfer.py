@@ -134,7 +134,7 @@ LONGEST_FOREIGN = 1 << 30
 def _imported(satchel: Satchel, source: str, options: Mapping[str, Any]) -> ImportReport:
     is_whole = options["form"] not in LINE_FORMATS
     longest, most = (
-        (LONGEST_FOREIGN, LONGEST_FOREIGN) if is_whole else (streams.LONGEST_LINE, streams.MOST_IMPORTED_BYTES)
+        (LONGEST_FOREIGN, LONGEST_FOREIGN) if is_whole else (streams.LONGEST_LINE, streams.MAX_IMPORTED_BYTES)
     )
     if source == STANDARD_INPUT:
         if sys.stdin is None:

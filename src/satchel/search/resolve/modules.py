@@ -189,7 +189,7 @@ class Modules:
         fitting = self._ending(parts) or self._ending(parts[:-1])
         near = [one for one in fitting if folder_of(one) == folder_of(importer)] or fitting
         crate = self.crate(parts[0]) if family == "rust" and parts and not near else None
-        return (crate.path,) if crate is not None else tuple(near) if len(near) <= MOST_FILES else ()
+        return (crate.path,) if crate is not None else tuple(near) if len(near) <= MAX_FILES else ()
 
     def _ending(self, parts: tuple[str, ...]) -> list[str]:
         """Return the files whose path ends with these words."""
@@ -199,7 +199,7 @@ class Modules:
         return self._ends.get(parts, [])
 
 
-MOST_FILES = 3
+MAX_FILES = 3
 """An import that fits more files is not followed: `utils` is everywhere."""
 
 _SEPARATOR = pattern(r"::|[./\\]+")

@@ -162,7 +162,7 @@ STEPS = (
 OLDEST_SERVER = 150_000
 """The oldest version of the server, as it numbers itself: PostgreSQL 15, whose views check the rights of who asks."""
 
-MOST_CONNECTIONS = 8
+MAX_CONNECTIONS = 8
 """Connections of one process to one root: a server of answers asks with four threads, and a writer is one more."""
 
 CONNECT_SECONDS = 5
@@ -346,7 +346,7 @@ class Server:
         self.name = f"postgresql://{places}/{given.get('dbname') or given.get('user') or ''}"
         self._idle: list[ServerConnection] = []
         self._guard = threading.Lock()
-        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
 
     def __repr__(self) -> str:
         return f"Server({self.name})"
@@ -357,7 +357,7 @@ class Server:
     ) -> Iterator[tuple[ServerConnection, list[Row]]]:
         """Lend a live connection after the statements `first`, with their rows. Open work is rolled back at the end."""
         if not self._free.acquire(timeout=seconds):
-            raise LockedError(f"all {MOST_CONNECTIONS} connections to {self.name} are busy: try again later")
+            raise LockedError(f"all {MAX_CONNECTIONS} connections to {self.name} are busy: try again later")
         try:
             with self._reported(writes):
                 connection, rows = self._begun(first, writes)

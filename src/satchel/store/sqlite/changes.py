@@ -27,7 +27,7 @@ _HEAD = struct.Struct("<4sII")
 _LENGTH = struct.Struct("<I")
 _FILE_MODE = 0o600
 
-MOST_BYTES = 4 << 20
+MAX_BYTES = 4 << 20
 """Size of the changes after which the next write makes a copy, however young the newest one is."""
 
 
@@ -103,7 +103,7 @@ def take_back(path: Path, size: int) -> None:
 def is_due(path: Path) -> bool:
     """Return whether a copy is due: the changes are not written yet, or they are many beside the store."""
     target = files(path)[1]
-    return not target.exists() or target.stat().st_size > max(MOST_BYTES, path.stat().st_size // 2)
+    return not target.exists() or target.stat().st_size > max(MAX_BYTES, path.stat().st_size // 2)
 
 
 def begin_anew(path: Path) -> None:

@@ -58,14 +58,14 @@ BUSY_TIMEOUT_MS = 10_000
 DAMAGED_SUFFIX = ".damaged"
 """Suffix of a damaged store file that was put aside. The next one replaces it, so that they do not pile up."""
 
-MOST_BACKUPS = 3
+MAX_BACKUPS = 3
 """Copies of a durable store that are kept beside it."""
 
 BACKUP_SECONDS = 86_400
 """Least age of the newest copy when the next one is made, at the first write after that."""
 
 RICHER_SECONDS = 60 * 86_400
-"""Time that a copy with more records than the newest one is kept beyond `MOST_BACKUPS`: it may be all that is left."""
+"""Time that a copy with more records than the newest one is kept beyond `MAX_BACKUPS`: it may be all that is left."""
 
 CHECKED_RECORDS = 20_000
 """Newest records of a durable store that are checked when it is opened: 5 microseconds each."""
@@ -292,7 +292,7 @@ def _rotate(connection: apsw.Connection, path: Path, *, anew: bool) -> None:
         changes.begin_anew(path)
         if age < BACKUP_SECONDS and copies[-1] != copy:
             copies.pop().unlink(missing_ok=True)  # so that three copies are of three days
-    for old in backups(path)[:-MOST_BACKUPS]:
+    for old in backups(path)[:-MAX_BACKUPS]:
         is_richer = _records_of(old) > count and now - old.stat().st_mtime < RICHER_SECONDS
         if not is_richer:
             old.unlink(missing_ok=True)

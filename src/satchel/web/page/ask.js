@@ -10,14 +10,14 @@ import { nameOf, placeOf } from "./item.js";
 import { announce, failure, waiting } from "./notice.js";
 import { knowledge, whenCounted } from "./options.js";
 import { rememberQuestion, showStart } from "./start.js";
-import { MOST_BUDGET, change, state } from "./state.js";
+import { MAX_BUDGET, change, state } from "./state.js";
 import { differences, summary } from "./changes.js";
 import { count, many } from "./words.js";
 
 const PAUSE_MILLISECONDS = 250;
 // After the last movement of the slider: shorter asks for budgets that nobody wants, longer feels stuck.
 
-const MOST_RAISES = 4;
+const MAX_RAISES = 4;
 // The budget that shows something is an estimate; each try uses the new estimate.
 
 const MARGIN = 1.05;
@@ -219,7 +219,7 @@ function admit(row) {
 function raise(row, now) {
   const before = now.raised[0] === "max" ? now.raised[1] : String(now.max);
   const needed = Math.max(row.budget, Math.ceil(now.max * MARGIN));
-  if (needed > MOST_BUDGET) {
+  if (needed > MAX_BUDGET) {
     wanted = null;
     byId("answer").prepend(tooLarge(row, needed));
     return;
@@ -229,7 +229,7 @@ function raise(row, now) {
 }
 
 function tooLarge(row, needed) {
-  const text = `${nameOf(row)} needs about ${count(needed)} tokens, more than the ${count(MOST_BUDGET)} of this page.`;
+  const text = `${nameOf(row)} needs about ${count(needed)} tokens, more than the ${count(MAX_BUDGET)} of this page.`;
   return failure(new Error(text));
 }
 
@@ -239,7 +239,7 @@ function raisedAgain(answer) {
     return false;
   }
   const row = answer.overflow.find((one) => one.id === wanted.id);
-  if (row === undefined || wanted.raises >= MOST_RAISES || answer.usage.limit !== state().max) {
+  if (row === undefined || wanted.raises >= MAX_RAISES || answer.usage.limit !== state().max) {
     wanted = null;
     return false;
   }

@@ -2,7 +2,7 @@
 
 import { button, byId, element, replace } from "./dom.js";
 import { announce } from "./notice.js";
-import { LEAST_BUDGET, MOST_BUDGET, change, state, withinBudget } from "./state.js";
+import { LEAST_BUDGET, MAX_BUDGET, change, state, withinBudget } from "./state.js";
 import { icon } from "./why.js";
 import { count, short } from "./words.js";
 
@@ -13,12 +13,12 @@ const FINE = 1000;
 
 /** The place of a budget on the slider, 0 to 100. */
 export function placeOnSlider(tokens) {
-  return Math.round((Math.log(tokens / LEAST_BUDGET) / Math.log(MOST_BUDGET / LEAST_BUDGET)) * STEPS);
+  return Math.round((Math.log(tokens / LEAST_BUDGET) / Math.log(MAX_BUDGET / LEAST_BUDGET)) * STEPS);
 }
 
 /** The budget at a place of the slider. */
 export function budgetAt(place) {
-  const exact = LEAST_BUDGET * (MOST_BUDGET / LEAST_BUDGET) ** (place / STEPS);
+  const exact = LEAST_BUDGET * (MAX_BUDGET / LEAST_BUDGET) ** (place / STEPS);
   const round = exact < FINE ? 10 : ROUND;
   return withinBudget(Math.round(exact / round) * round);
 }
@@ -47,7 +47,7 @@ export function wireBudget() {
     }
     const wanted = withinBudget(number.value);
     if (String(wanted) !== number.value) {
-      announce(`The budget is ${count(LEAST_BUDGET)} to ${count(MOST_BUDGET)} tokens: ${count(wanted)} it is`);
+      announce(`The budget is ${count(LEAST_BUDGET)} to ${count(MAX_BUDGET)} tokens: ${count(wanted)} it is`);
     }
     setBudget(wanted);
     number.value = String(state().max);

@@ -11,7 +11,7 @@ import { change } from "./state.js";
 import { count, minute, short } from "./words.js";
 
 const PROSE = /\.(?:adoc|markdown|mdx?|rst|txt)$/i;
-const MOST_TOKENS = 32000;
+const MAX_TOKENS = 32000;
 const COMMITS = 12;
 
 /** Show the file that the state names. */
@@ -30,7 +30,7 @@ async function whole(path) {
   const kinds = knowledge().file_kinds;
   for (const kind of PROSE.test(path) ? [...kinds.filter((name) => name !== "code"), "code"] : kinds) {
     try {
-      return await call("document", { id: `${kind}:${path}`, max_tokens: MOST_TOKENS });
+      return await call("document", { id: `${kind}:${path}`, max_tokens: MAX_TOKENS });
     } catch (error) {
       if (error.type !== "UsageError") {
         throw error;
@@ -57,7 +57,7 @@ function lines(answer, file) {
     { class: "file-lines" },
     answer.items.map((item) => [
       listing(item.content, item.location?.spans ?? [], LANGUAGES[ending] ?? ending, file),
-      item.cuts.length ? element("p", { class: "told" }, `Longer than ${count(MOST_TOKENS)} tokens: the rest is not shown.`) : null,
+      item.cuts.length ? element("p", { class: "told" }, `Longer than ${count(MAX_TOKENS)} tokens: the rest is not shown.`) : null,
     ]),
   );
 }

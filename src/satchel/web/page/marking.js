@@ -11,7 +11,7 @@ const SKIPPED = new Set(
 const ENDINGS = /(?:ations?|ings?|ers?|ed|ies|es|s|ion)$/;
 const LEAST_STEM = 3;
 const LONGEST_ENDING = 12;
-const MOST_RANGES = 4000;
+const MAX_RANGES = 4000;
 const PLACES = ".source, .prose, h4, .range-name, .left-out-text > :first-child";
 
 /** The stems of the telling words of a question; parts of a name count: `ParseFlags` has `pars` and `flag`. */
@@ -53,7 +53,7 @@ export function markWords(place, question) {
   const ranges = [];
   for (const box of place.querySelectorAll(PLACES)) {
     const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
-    for (let node = walker.nextNode(); node && ranges.length < MOST_RANGES; node = walker.nextNode()) {
+    for (let node = walker.nextNode(); node && ranges.length < MAX_RANGES; node = walker.nextNode()) {
       for (const [start, end] of marksIn(node.data, stems)) {
         const range = new Range();
         range.setStart(node, start);

@@ -1,6 +1,6 @@
 // The graph of a whole repository: which files or folders are its nodes, and where they are.
 
-const MOST_NODES = 160;
+const MAX_NODES = 160;
 // More files are drawn as their folders: so many circles with names cannot be told apart.
 
 const STEPS = 160;
@@ -19,7 +19,7 @@ export function foldedGraph({ files, links }, folder) {
   const deepest = Math.max(0, ...paths.map(depthOf));
   const isOfFolders = links.some(([from, to]) => known.has(from) && !all.has(to) && isInside(to, folder));
   let made = isOfFolders ? null : paths.map((path) => [path, path]);
-  for (let depth = deepest; !made || (new Set(made.map(([, id]) => id)).size > MOST_NODES && depth > 0); depth -= 1) {
+  for (let depth = deepest; !made || (new Set(made.map(([, id]) => id)).size > MAX_NODES && depth > 0); depth -= 1) {
     made = paths.map((path) => [path, path.split("/").slice(0, -1).slice(0, depth).join("/") || "."]);
   }
   return graphOf(new Map(made), links, known);

@@ -1,7 +1,7 @@
 // What the page shows, in the fragment of its address: it can be shared, and the back button works.
 
 export const LEAST_BUDGET = 200;
-export const MOST_BUDGET = 32000;
+export const MAX_BUDGET = 32000;
 
 const DEFAULTS = Object.freeze({
   view: "ask",
@@ -60,7 +60,7 @@ export function change(parts, { quiet = false } = {}) {
 /** A budget that can be asked for. */
 export function withinBudget(tokens) {
   const whole = Math.round(Number(tokens));
-  return Number.isFinite(whole) ? Math.min(MOST_BUDGET, Math.max(LEAST_BUDGET, whole)) : DEFAULTS.max;
+  return Number.isFinite(whole) ? Math.min(MAX_BUDGET, Math.max(LEAST_BUDGET, whole)) : DEFAULTS.max;
 }
 
 function tell(next) {

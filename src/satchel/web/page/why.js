@@ -39,12 +39,12 @@ export function meter(share, kind = "") {
   return element("span", { class: "meter", "aria-hidden": "true" }, inner);
 }
 
-const MOST_RELEVANCE = 0.46;
+const MAX_RELEVANCE = 0.46;
 // Of the first item of the surest answer: a full bar.
 
 /** How well something matches, in the colour of a warning where it hardly does. */
 export function matchMeter(relevance) {
-  return meter(relevance / MOST_RELEVANCE, strength(relevance).replace(" ", "-"));
+  return meter(relevance / MAX_RELEVANCE, strength(relevance).replace(" ", "-"));
 }
 
 /** What each signal measured, the weight that it got, and what it so added: a table. */
