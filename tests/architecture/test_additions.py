@@ -56,11 +56,14 @@ with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}
 
 FILES_DECLARED = {
     "types.py": (
-        ("Kind", 'MAIL = "mail", KindTraits("mails", 2.0, is_file=True, is_record=False, roles=(Role.SECTION,))'),
+        (
+            "Kind",
+            'LEAFLET = "leaflet", KindTraits("leaflets", 2.0, is_file=True, is_record=False, roles=(Role.SECTION,))',
+        ),
     ),
-    "settings.py": (("Settings", "context_weights_mails: float = _weight(Kind.MAIL)"),),
+    "settings.py": (("Settings", "context_weights_leaflets: float = _weight(Kind.LEAFLET)"),),
 }
-MAILS = "\n[mail]\neml\n  files eml\n"
+LEAFLETS = "\n[leaflet]\nleaflet\n  files leaflet\n"
 """What is added to the languages by which files are recognised."""
 
 FILES_PROGRAM = """
@@ -69,26 +72,27 @@ from pathlib import Path
 from satchel import Satchel, UsageError
 
 QUESTION = "when do retries stop?"
-first = Path(sys.argv[1], "mails", "1.eml")
+first = Path(sys.argv[1], "leaflets", "1.leaflet")
 with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}) as satchel:
     satchel.index()
-    assert [hit.chunk.location.path for hit in satchel.search(QUESTION, types=["mails"])] == ["mails/1.eml"]
+    assert [hit.chunk.location.path for hit in satchel.search(QUESTION, types=["leaflets"])] == ["leaflets/1.leaflet"]
     context = satchel.assemble(QUESTION)
-    assert "## Mails" in context.text, context.text
+    assert "## Leaflets" in context.text, context.text
     assert [failure.message for failure in context.failures] == []
     assert "after a minute" in satchel.expand([item.handle for item in context.items]).text
-    assert "after a minute" in satchel.expand(["mails/1.eml:1-3"]).text
-    assert satchel.why("mails/1.eml", QUESTION)[0].is_shown
-    assert satchel.why("mail:mails/1.eml", QUESTION)[0].rank == 1
+    assert "after a minute" in satchel.expand(["leaflets/1.leaflet:1-3"]).text
+    assert satchel.why("leaflets/1.leaflet", QUESTION)[0].is_shown
+    assert satchel.why("leaflet:leaflets/1.leaflet", QUESTION)[0].rank == 1
     try:
-        satchel.why("mails/2.em", QUESTION)
+        satchel.why("leaflets/2.leafle", QUESTION)
     except UsageError as error:
-        assert "did you mean mails/2.eml" in str(error), error
-    assert satchel.search_pattern("stop after").matches[0].path == "mails/1.eml"
-    pinned = satchel.assemble("buttons", include=["mails/1.eml"])
+        assert "did you mean leaflets/2.leaflet" in str(error), error
+    assert satchel.search_pattern("stop after").matches[0].path == "leaflets/1.leaflet"
+    pinned = satchel.assemble("buttons", include=["leaflets/1.leaflet"])
     assert [failure.message for failure in pinned.failures] == []
-    assert [(item.id, item.source) for item in pinned.items][0] == ("mail:mails/1.eml", "mail"), pinned.items
-    assert "mails/2.eml" in satchel.graph("mails/2.eml").text
+    item = pinned.items[0]
+    assert (item.id, item.source) == ("leaflet:leaflets/1.leaflet", "leaflet"), pinned.items
+    assert "leaflets/2.leaflet" in satchel.graph("leaflets/2.leaflet").text
     first.write_text("Subject: shop\\n\\nThe weather is fine.\\n")
     satchel.index()
     changed = satchel.assemble(QUESTION)
@@ -96,7 +100,7 @@ with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}
     first.unlink()
     assert satchel.index().removed == 1
     gone = satchel.assemble("weather")
-    assert "mails/1.eml" not in gone.text, gone.text
+    assert "leaflets/1.leaflet" not in gone.text, gone.text
     assert satchel.search_pattern("weather").matches == ()
 """
 
@@ -264,13 +268,13 @@ def test_a_new_kind_of_files_is_shown_kept_fresh_pinned_explained_and_found_by_a
     package = copied(tmp_path)
     declare(package, FILES_DECLARED)
     with (package / "sources" / "code" / "languages.txt").open("a", encoding="utf-8") as table:
-        table.write(MAILS)
+        table.write(LEAFLETS)
     run(
         FILES_PROGRAM, tmp_path,
         {
             "README.md": "# Shop\n",
-            "mails/1.eml": "Subject: retries\n\nThe retries stop after a minute.\n",
-            "mails/2.eml": "Subject: login\n\nThe page of the login shows two buttons.\n",
+            "leaflets/1.leaflet": "Subject: retries\n\nThe retries stop after a minute.\n",
+            "leaflets/2.leaflet": "Subject: login\n\nThe page of the login shows two buttons.\n",
         },
     )  # fmt: skip
 

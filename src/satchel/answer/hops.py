@@ -31,6 +31,8 @@ from satchel.types import EdgeType, Kind, Range, Role
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from satchel.store.segments import IntArray
+
 VALUE_LINES = 3
 """Lines over which a value is read whose first line opens a bracket."""
 
@@ -65,7 +67,7 @@ MAX_COMMITS = 200
 
 
 class Hop(NamedTuple):
-    """A place to look at next: why, its lines (from 1), its name, and its telling line. A `late` one comes last."""
+    """A place to look at next: why, its lines (from 1), its name, and its best line. A `late` one comes last."""
 
     why: str
     path: str
@@ -110,23 +112,23 @@ class Hops:
         candidates = sorted(best.values(), key=lambda candidate: -candidate.value)[: weights.FOLLOWED]
         found: list[Hop] = []
         for home, relations in self._homes:
-            look = _Look(packing, home, relations)
-            named = [[*look.rare(self._named)], look.named(self._named, self._terms)]
+            finder = _PlaceFinder(packing, home, relations)
+            named = [[*finder.rare(self._named)], finder.named(self._named, self._terms)]
             rare, defined = ([hop._replace(late=self._is_long) for hop in hops] for hops in named)
             found = [*rare, *found, *defined]
             own = [
                 candidate
                 for candidate in candidates
-                if candidate.group.startswith(home.prefix) and look.is_indexed(candidate)
+                if candidate.group.startswith(home.prefix) and finder.is_indexed(candidate)
             ]
-            used = [(_worth(hop, self._terms), hop) for candidate in own for hop in look.used(candidate)]
+            used = [(_worth(hop, self._terms), hop) for candidate in own for hop in finder.used(candidate)]
             used.sort(key=lambda pair: -pair[0])
             found += [hop for worth, hop in used if worth][: weights.USED_PLACES]
             classes = {(candidate.group, candidate.chunk.title.rpartition(".")[0]) for candidate in own}
             more = [hop for worth, hop in used if worth or (hop.path, hop.name.rpartition(".")[0]) in classes]
             found += [hop._replace(late=True) for hop in more if hop not in found][: weights.USED_PLACES]
-            found += [hop for candidate in own[:1] for hop in look.callers(candidate)]
-            found += [hop for candidate in own[:1] for hop in look.changed_together(candidate)]
+            found += [hop for candidate in own[:1] for hop in finder.callers(candidate)]
+            found += [hop for candidate in own[:1] for hop in finder.changed_together(candidate)]
         return _merged(found)
 
 
@@ -150,8 +152,16 @@ def _worth(hop: Hop, terms: AbstractSet[str]) -> int:
     return 2 * len(matched) + (bool(value) if hop.start == hop.end else " … " in hop.text)
 
 
-class _Look:
-    """Looks from the shown lines of one workspace."""
+class _Occurrence(NamedTuple):
+    """A line with a name of the question."""
+
+    path: str
+    line: int
+    match: re.Match[str]
+
+
+class _PlaceFinder:
+    """Finds places from the shown lines of one workspace."""
 
     def __init__(self, packing: Packing, home: Workbench, relations: Relations) -> None:
         self._home, self._relations, self._rejected = home, relations, packing.rejected
@@ -191,35 +201,53 @@ class _Look:
 
     def rare(self, names: Iterable[str]) -> list[Hop]:
         """Return the lines of names and numbers that production code has once or twice, unless they are shown."""
+        spelled = {name: spellings(name.rpartition(".")[2]) for name in names}
+        spans_of = self._spans_of(name for written in spelled.values() for name in written)
+        found: list[Hop] = []
+        for written in spelled.values():
+            word = rf"(?<!\w)(?:{'|'.join(map(re.escape, written))})(?!\w)"
+            spans = {span for name in written for span in spans_of[name][: ALIKE_NAMES + 1].tolist()}
+            if len(spans) > ALIKE_NAMES:
+                continue
+            occurrences = self._occurrences(written, word, spans)
+            if len(occurrences) > RARE_LINES:
+                continue
+            for occurrence in sorted(occurrences, key=lambda occurrence: (occurrence.path, occurrence.line)):
+                if _is_code(occurrence.match, word):
+                    path, line = occurrence.path, occurrence.line
+                    found += self._at("named", path, (line, line), "", line, occurrence.match[0])
+        return list(dict.fromkeys(found))[: weights.USED_PLACES]
+
+    def _spans_of(self, names: Iterable[str]) -> dict[str, IntArray]:
+        """Return the spans that have all words of each name, none for a name without words: an index has the parts."""
+        terms_of = {name: [words.terms_of(word)[0] for word in words.words(name)] for name in names}
+        terms = list(dict.fromkeys(term for parts in terms_of.values() for term in parts))
+        postings = self._home.store.lexicon(Kind.CODE).postings(terms)
+        spans_of = {term: posting.body[0] for term, posting in zip(terms, postings, strict=True)}
+        shared = partial(np.intersect1d, assume_unique=True)
+        return {
+            name: reduce(shared, [spans_of[term] for term in parts]) if parts else np.empty(0, int)
+            for name, parts in terms_of.items()
+        }
+
+    def _occurrences(self, written: Sequence[str], word: str, spans: AbstractSet[int]) -> list[_Occurrence]:
+        """Return the lines of production code with one of the spellings, comments left out, in the files of spans."""
         store = self._home.store
         lexicon = store.lexicon(Kind.CODE)
-        found: list[Hop] = []
-        spelled = {name: spellings(name.rpartition(".")[2]) for name in names}
-        parts = {
-            name: [words.terms_of(word)[0] for word in words.words(name)] for own in spelled.values() for name in own
-        }
-        terms = list(dict.fromkeys(term for every in parts.values() for term in every))
-        units_of = {term: row.body[0] for term, row in zip(terms, lexicon.postings(terms), strict=True)}
-        shared = partial(np.intersect1d, assume_unique=True)
-        for written in spelled.values():  # an index has the parts of a number
-            units = [reduce(shared, [units_of[term] for term in parts[name]]) for name in written if parts[name]]
-            every = {unit for own in units for unit in own[: ALIKE_NAMES + 1].tolist()}
-            positions = {int(lexicon.span_document[unit]) for unit in every if len(every) <= ALIKE_NAMES}
-            own = [position for position in positions if not lexicon.columns.document_secondary[position]]
-            word = rf"(?<!\w)(?:{'|'.join(map(re.escape, written))})(?!\w)"
-            lines = []
-            for document in store.documents({int(lexicon.columns.document_id[name]) for name in own}).values():
-                read = self._lines.get(f"{self._home.prefix}{document.key}") or self._home.lines.read(document.key)
-                texts = () if isinstance(read, Unreadable) else read.lines
-                near = {line: text for name in written for line, text in enumerate(texts, 1) if name in text}
+        positions = {int(lexicon.span_document[span]) for span in spans}
+        production = [position for position in positions if not lexicon.columns.document_secondary[position]]
+        occurrences = []
+        documents = store.documents({int(lexicon.columns.document_id[position]) for position in production})
+        for document in documents.values():
+            read = self._lines.get(f"{self._home.prefix}{document.key}") or self._home.lines.read(document.key)
+            for line, text in enumerate(() if isinstance(read, Unreadable) else read.lines, 1):
                 # Compiled for the first line that has the name: most names have none.
-                matches = ((line, re.search(word, text)) for line, text in near.items() if not COMMENT.match(text))
-                lines += [(document.key, line, match) for line, match in matches if match]
-            for path, line, match in sorted(lines, key=lambda row: row[:2]) if len(lines) <= RARE_LINES else ():
-                is_plain = match[0].isalpha() and match[0].islower()
-                if not IMPORT.match(match.string) and (not is_plain or re.search(_AS_CODE.format(word), match.string)):
-                    found += self._at("named", path, (line, line), "", line, match[0])
-        return list(dict.fromkeys(found))[: weights.USED_PLACES]
+                if not any(name in text for name in written) or COMMENT.match(text):
+                    continue
+                match = re.search(word, text)
+                if match is not None:
+                    occurrences.append(_Occurrence(document.key, line, match))
+        return occurrences
 
     def used(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the definitions that the shown lines of a candidate use, each once."""
@@ -329,6 +357,14 @@ def _value(lines: Sequence[str], line: int) -> str:
     is_open = texts[0].endswith(("(", "[", "{"))
     end = next((at for at, text in enumerate(texts) if is_open and text[:1] in ")]}" and text), 0)
     return " ".join(texts[: end + 1])
+
+
+def _is_code(match: re.Match[str], word: str) -> bool:
+    """Return whether a line is no import, and has a plain word as only code has one."""
+    if IMPORT.match(match.string):
+        return False
+    is_plain = match[0].isalpha() and match[0].islower()
+    return not is_plain or re.search(_AS_CODE.format(word), match.string) is not None
 
 
 def _terms(text: str) -> AbstractSet[str]:

@@ -91,7 +91,6 @@ def _parts(
     """Return the candidates by section, those of each workspace apart, and failures to read them."""
     failures: list[Failure] = []
     parts: dict[tuple[Kind, str], list[_Part]] = {}
-    is_free = not (request.roles or request.paths or request.exclude)
     seen: set[str] = set()
     for bench, row in searched.rows:
         planned = row.section
@@ -101,7 +100,7 @@ def _parts(
         if least is None or not planned.weight:
             continue
         hits = [hit for hit in row.result.hits if hit.relevance >= least]
-        hits = [hit for hit in hits if is_free or is_wanted(hit, request, bench.prefix)]
+        hits = [hit for hit in hits if is_wanted(hit, request, bench.prefix)]
         share = request.max_tokens * planned.weight / searched.total_weight
         cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
         others = [] if is_lessons else hits

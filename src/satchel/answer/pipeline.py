@@ -31,10 +31,10 @@ from satchel.answer.render.change import ChangeText, change_text
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import Searched, Workbench, search
 from satchel.answer.sections import Section
-from satchel.answer.write import WEAK, Filling, Fitted, context_of, fit
+from satchel.answer.write import WEAK, Filling, FindPlaces, Fitted, context_of, fit
 from satchel.search.filters import unavailable
 from satchel.tokens import counter
-from satchel.types import LINE_KINDS, Context, Failure, Kind
+from satchel.types import LINE_KINDS, Context, Failure, Json, Kind
 
 if TYPE_CHECKING:
     from satchel.answer.situation import MakeGuides
@@ -116,14 +116,7 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
         sections = [with_glimpses(section, searched.terms, searched.rarities, unsure=unsure) for section in sections]
     is_sure = any(impact.is_sure for _, impact in impacts)
     is_known = any(impact.is_question for _, impact in impacts)  # what the question names is found
-    listing = [row for prefix, impact in impacts for row in impact.listing(prefix)]
-    told = ChangeText()
-    if request.change is not None:  # whose calls are shown, so that only what could not be told is listed
-        gone = {name for file in request.change.files for name in file.removed}
-        listing = [row if row["name"] in gone else {**row, "files": (), "calls": 0} for row in listing]
-        listing = [row for row in listing if row["unresolved"] or row["files"] or row["elsewhere"]]
-        reach = next((impact.reach for _, impact in impacts), None)
-        told = change_text(request.change, reach, counter(request.tokenizer), request.max_tokens)
+    listing, told = _listed_calls(request, searched)
     policy = fill_policy(
         request,
         searched.missing,
@@ -142,20 +135,6 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
         from satchel.answer.shapes import with_related  # here, because few questions ask for it
 
         relate = partial(with_related, bench=bench)
-    look = None
-    if (
-        request.places
-        and request.max_tokens >= weights.LEAST_NAMED
-        and any(section.kind is Kind.CODE for section in sections)
-    ):
-        from satchel.answer.hops import (
-            NUMBER,
-            Hops,
-        )  # here, because small answers and readers without tools do not look further
-
-        names = [*written_names(searched.findings.query), *request.names, *NUMBER.findall(request.query)]
-        is_long = sum(not term.guessed for term in searched.findings.query.terms) > weights.SHORT_QUESTION
-        look = Hops(bench, searched.terms, [*dict.fromkeys(name.rstrip("()") for name in names)], is_long=is_long)
     return Filling(
         request,
         bench,
@@ -166,8 +145,34 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
         policy,
         relate,
         searched.terms,
-        look,
+        _place_finder(request, searched, sections),
     )
+
+
+def _listed_calls(request: AssembleRequest, searched: Searched) -> tuple[list[Json], ChangeText]:
+    """Return the lists of calls and the text about a change, which shows its calls: listed are then only the others."""
+    listing = [row for prefix, impact in searched.impacts for row in impact.listing(prefix)]
+    if request.change is None:
+        return listing, ChangeText()
+    gone = {name for file in request.change.files for name in file.removed}
+    listing = [row if row["name"] in gone else {**row, "files": (), "calls": 0} for row in listing]
+    listing = [row for row in listing if row["unresolved"] or row["files"] or row["elsewhere"]]
+    reach = next((impact.reach for _, impact in searched.impacts), None)
+    return listing, change_text(request.change, reach, counter(request.tokenizer), request.max_tokens)
+
+
+def _place_finder(request: AssembleRequest, searched: Searched, sections: Sequence[Section]) -> FindPlaces | None:
+    """Return what finds places to look at next; None for a small answer, one without code, and one without places."""
+    has_code = any(section.kind is Kind.CODE for section in sections)
+    if not request.places or request.max_tokens < weights.LEAST_NAMED or not has_code:
+        return None
+    from satchel.answer.hops import NUMBER, Hops  # here, because many answers do without
+
+    query = searched.findings.query
+    names = [*written_names(query), *request.names, *NUMBER.findall(request.query)]
+    is_long = sum(not term.guessed for term in query.terms) > weights.SHORT_QUESTION
+    bare = dict.fromkeys(name.rstrip("()") for name in names)
+    return Hops(searched.bench, searched.terms, [*bare], is_long=is_long)
 
 
 def _with_guides(

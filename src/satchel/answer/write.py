@@ -111,7 +111,7 @@ class Fitted(NamedTuple):
     places: PlaceList = PlaceList()
 
 
-Look = Callable[[Packing], Sequence["Hop"]]
+FindPlaces = Callable[[Packing], Sequence["Hop"]]
 """Returns places to look at next: what the shown lines use, and what the question names."""
 
 Relate = Callable[[Sequence[ContextItem], Packing], Sequence[ContextItem]]
@@ -122,7 +122,7 @@ class Filling(NamedTuple):
     """All that decides what an answer shows.
 
     `sent` are references to what the session has; the neighbours that `relate` adds are named as far as they fit.
-    `terms` are those of the question; `look` finds places to look at next.
+    `terms` are those of the question; `find_places` finds places to look at next.
     """
 
     request: AssembleRequest
@@ -134,7 +134,7 @@ class Filling(NamedTuple):
     policy: FillPolicy = FILL
     relate: Relate | None = None
     terms: AbstractSet[str] = frozenset()
-    look: Look | None = None
+    find_places: FindPlaces | None = None
 
     @property
     def tokens(self) -> TokenCounter:
@@ -353,14 +353,14 @@ class _Page:
 
     def _next(self, packing: Packing) -> Sequence[Hop]:
         """Return the places to look at next, found once for the same items."""
-        look, shown = (
-            self._filling.look,
+        find_places, shown = (
+            self._filling.find_places,
             tuple(group for groups in packing.groups.values() for group in groups.values()),
         )
-        if look is None or not self._filling.request.places:
+        if find_places is None or not self._filling.request.places:
             return ()
         if shown not in self._hops:
-            self._hops[shown] = look(packing)
+            self._hops[shown] = find_places(packing)
         return self._hops[shown]
 
     def _cut(self, packing: Packing, fitted: Fitted, limit: int) -> Fitted:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from satchel.sources.code.languages import GRAMMARS, kind_of, language_of
+from satchel.sources.code import languages
+from satchel.sources.code.languages import GRAMMARS, SAMPLES, kind_of, language_of
+from satchel.sources.code.parse import BRACED
 from satchel.types import Kind
 
 
@@ -143,3 +147,16 @@ def test_every_grammar_is_reached_by_some_name() -> None:
         "ts",
     ]
     assert {language_of(f"x.{extension}") for extension in extensions} == GRAMMARS
+
+
+def test_a_language_whose_sample_opens_a_brace_recovers_by_its_braces() -> None:
+    # A function of Bash may be one command without braces, and a block of Terraform is no statement.
+    with_brace = {language for language, text in SAMPLES.items() if "{" in text} - {"bash", "terraform"}
+    assert with_brace - BRACED == set()
+
+
+def test_a_query_with_a_predicate_that_crashes_the_binding_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    query = '((call function: (identifier) @_word) @call (#eq? @_word "print"))'
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: query)
+    with pytest.raises(ValueError, match=r"the queries of python have #eq\?"):
+        languages.grammar.__wrapped__("python")

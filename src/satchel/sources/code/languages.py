@@ -126,6 +126,9 @@ class Grammar(NamedTuple):
     conditions: tuple[re.Pattern[bytes] | None, ...]
 
 
+_PREDICATE = pattern(r"#[\w-]+[?!](?<!#set!)")
+"""A predicate of a query that the binding of tree-sitter would evaluate, and crash."""
+
 _MARK = pattern(r"@(" + "|".join(sorted(CAPTURES, key=len, reverse=True)) + r")s?\b")
 
 
@@ -158,6 +161,8 @@ def grammar(language: str) -> Grammar:
     loaded = Language(getattr(_binding(module), function)())
     folder = Path(__file__).with_name("queries")
     source = "\n".join((folder / f"{name}.scm").read_text(encoding="utf-8") for name in names)
+    if foreign := _PREDICATE.search(source):
+        raise ValueError(f"the queries of {language} have {foreign[0]}: only (#set! when ...) is read, see @_word")
     query = Query(loaded, source)
     data = source.encode()
     marks = tuple(
