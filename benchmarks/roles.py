@@ -166,7 +166,9 @@ def held_up(engines: Engines) -> dict[str, Any]:
         answer = engine.assemble("what does load return")
         found["question beside a table that a writer locked, s"] = round(time.monotonic() - began, 2)
         found["its lines are there"] = "return 1" in answer.text
-        found["its note"] = " ".join(failure.message for failure in answer.failures if failure.source == "memory")
+        found["its note"] = " ".join(
+            failure.message.rpartition("/team ")[2] for failure in answer.failures if failure.source == "memory"
+        )
     return found
 
 
