@@ -129,9 +129,11 @@ site: $(INSTALLED) ## write the documentation as a site to site/; a broken link 
 man: $(INSTALLED) ## write the manual page satchel.1 from the help (read it: man -l satchel.1)
 	$(BIN)/python scripts/write_man.py satchel.1
 
-release-check: $(INSTALLED) ## build sdist and wheel, use each in a new environment, and run what the image runs
+ADVISORIES ?=
+release-check: $(INSTALLED) ## build sdist and wheel, use each in a new environment, run what the image runs (ADVISORIES=osv.json)
 	$(BIN)/python $(PIP_INSTALL) build twine
 	sh scripts/release_check.sh $(BIN)/python
+	$(BIN)/python scripts/sbom.py satchel.cdx.json $(ADVISORIES:%=--advisories %)
 	$(BIN)/python scripts/image_check.py
 
 clean: ## remove what make made, all environments included

@@ -361,7 +361,7 @@ def table(cases: Sequence[Case], now: Mapping[str, str]) -> str:
     """Return the table as Markdown."""
     right = sum(told == "as it should be" for told in now.values())
     told = sum(bool(case.runs) for case in cases)
-    rows = [
+    head = [
         "# Promises, and kinds of public bug reports",
         "",
         "Made by `python benchmarks/promises.py --out benchmarks/results/promises.md`, which says what each case does.",
@@ -369,15 +369,15 @@ def table(cases: Sequence[Case], now: Mapping[str, str]) -> str:
         "further inputs of these kinds, by a reader who had not written what they try (`promises_further.py`).",
         "",
         f"{right} of the {told} cases that can be told from a few files are as they should be.",
-        "",
-        "| | tried | before | now | kept by |",
-        "|---|---|---|---|---|",
     ]
-    rows += [
-        f"| {case.number} | {' | '.join(map(_cell, (case.steps, case.before, now[case.number], case.test)))} |"
-        for case in cases
-    ]
-    return "\n".join(rows) + "\n"
+    rows = [(case.number, case.steps, case.before, now[case.number], case.test) for case in cases]
+    return "\n".join([*head, "", *markdown(rows)]) + "\n"
+
+
+def markdown(rows: Sequence[tuple[str, str, str, str, str]]) -> list[str]:
+    """Return the lines of a table: number, what is tried, what was before, what is now, and the test that keeps it."""
+    lines = ["| | tried | before | now | kept by |", "|---|---|---|---|---|"]
+    return lines + [f"| {number} | {' | '.join(map(_cell, cells))} |" for number, *cells in rows]
 
 
 def _cell(text: str) -> str:

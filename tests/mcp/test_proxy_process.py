@@ -106,6 +106,23 @@ def test_a_proxy_that_is_killed_leaves_no_server(root: Path) -> None:
         wait_until_gone(told["ready"])
 
 
+@pytest.mark.parametrize("is_asked", [False, True], ids=["killed", "asked to end"])
+def test_a_server_that_is_deaf_outlives_no_proxy(root: Path, is_asked: bool) -> None:
+    with started(root, "ignores-end", "child") as (process, told):
+        processes = [*told.values(), *children(process.pid)]
+        assert len(processes) == 4
+        if is_asked:
+            process.terminate()
+        else:
+            process.kill()
+        wait_until_gone(*processes)
+
+
+def children(process: int) -> list[int]:
+    """The processes that a process started and that run."""
+    return [int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
 def test_a_proxy_whose_server_reads_nothing_ends_with_its_parent(root: Path) -> None:
     """It waits in the middle of a line then, and does not see the end of what it reads."""
     deaf = "import threading; threading.Event().wait(600)"

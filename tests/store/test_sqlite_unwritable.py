@@ -8,7 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
+import apsw
 import pytest
 
 from satchel import Satchel
@@ -111,3 +113,31 @@ def test_an_index_whose_folder_may_not_be_opened_costs_no_memory(
     assert (found.message, found.fix) == (
         f"{index / 'index.db'}: Permission denied", f"let yourself in: chmod u+rwx {index}",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("closed", ["folder", "file"])
+def test_a_question_to_an_index_that_may_not_be_read_says_how_to_let_oneself_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed: str
+) -> None:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    root = sample_repository(tmp_path / "shop").root
+    with Satchel.open(root) as satchel:
+        satchel.index()
+        path = satchel.places.index / "index.db"
+    refused = path.parent if closed == "folder" else path
+    allowed = os.access
+
+    # Root, who may run the tests, can read any file.
+    monkeypatch.setattr(os, "access", lambda place, mode: Path(place) != refused and allowed(place, mode))
+    opened = connection._opened
+
+    def only_others(place: Path, **options: Any) -> Any:
+        if place == path:
+            raise apsw.CantOpenError("unable to open database file")
+        return opened(place, **options)
+
+    monkeypatch.setattr(connection, "_opened", only_others)
+    monkeypatch.setattr(connection, "read_only", lambda *_: None)
+    for ask in (Satchel.assemble, Satchel.search):
+        with Satchel.open(root) as satchel, pytest.raises(StoreError, match=f"let yourself in: chmod u.rwx? {refused}"):
+            ask(satchel, QUESTION)

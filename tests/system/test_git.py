@@ -270,7 +270,7 @@ class TestRunning:
     def test_children_of_git_end_with_it(self, tree: Path, tmp_path: Path, fake_git: Callable[[str], None]) -> None:
         os.mkfifo(tmp_path / "open")
         source = os.open(tmp_path / "open", os.O_RDONLY | os.O_NONBLOCK)
-        fake_git(f"exec 3>'{tmp_path}/open'; sleep 60 & echo begun; wait")
+        fake_git(f"exec 3>'{tmp_path}/open'; sleep 300 & echo begun; wait")  # far longer than is waited below
         with stream(found(tree), "log") as chunks:
             assert next(chunks) == b"begun\n"
         nobody_writes = select.poll()

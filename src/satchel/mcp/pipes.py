@@ -122,6 +122,7 @@ class Child:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._pipes = (self._process.stdin, self._process.stdout)
+        self._watcher = _watcher(self._process.pid)
         self.input, self.output = self._process.stdin.fileno(), self._process.stdout.fileno()
 
     def close_input(self) -> None:
@@ -134,6 +135,9 @@ class Child:
         for pipe in self._pipes:
             with contextlib.suppress(OSError):
                 pipe.close()
+        if self._watcher is not None:
+            self._watcher.kill()
+            self._watcher.communicate()
 
     def wait(self, seconds: float | None = None) -> int | None:
         """Return the exit code, or 128 plus the number of the signal that ended it; None while it runs."""
@@ -162,6 +166,23 @@ class Child:
         # Processes that the server left behind have no reader but the proxy.
         self.signal(signal.SIGTERM)
         return FIRST_SIGNAL_CODE + KILL if code is None else code
+
+
+_WATCH = 'read -r line; sleep "$1"; kill -s KILL -- "-$0"'
+"""Waits for the end of its input, which is the end of the proxy, and kills what is left of a group of processes."""
+
+
+def _watcher(group: int) -> subprocess.Popen[bytes] | None:
+    """Start what kills a server that is deaf to other signals after the proxy itself was killed.
+
+    A system without `/bin/sh` has none: there the server is asked to end, and no more.
+    """
+    if not os.access("/bin/sh", os.X_OK):
+        return None
+    return subprocess.Popen(
+        ("/bin/sh", "-c", _WATCH, str(group), f"{LAST_SECONDS:g}"),
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
 
 
 def _dies_with_parent() -> Callable[[], None] | None:

@@ -162,6 +162,10 @@ def obstacle(path: Path) -> str:
             return FULL_DISK
     if not free_bytes(path):
         return FULL_DISK
+    if not os.access(folder, os.R_OK | os.X_OK):
+        return f"you may not open its folder; let yourself in: chmod u+rwx {folder}"
+    if path.exists() and not os.access(path, os.R_OK):
+        return f"you may not read it; let yourself in: chmod u+rw {path}"
     is_allowed = os.access(folder, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
     return "" if is_allowed else "you may not write there"
 
