@@ -31,6 +31,13 @@ def test_the_version_alone_is_written_without_loading_a_command() -> None:
     assert (done.stdout, done.stderr) == (f"satchel, version {__version__}\n", "0\n")
 
 
+def test_the_version_is_an_object_for_programs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "satchel", "--version", "--json"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == {"name": "satchel", "version": __version__}
+
+
 def test_the_version_that_cannot_be_written_is_an_error() -> None:
     program = (
         "import os, sys\nfrom satchel.cli.main import main\nos.close(1)\nsys.argv = ['satchel', '--version']\n"

@@ -114,6 +114,7 @@ def test_what_only_a_commit_has_is_told_and_the_commit_comes_first(satchel: Satc
     assert "Only in the history: lorry." in answer.text
     assert "Not found here" not in answer.text
     assert (answer.meta["only_in_history"], answer.items[0].source) == (["lorry"], "commit")
+    assert "Weak match" not in answer.text
 
 
 def test_a_word_of_no_commit_is_not_said_to_be_in_the_history(satchel: Satchel) -> None:

@@ -308,8 +308,19 @@ def test_the_review_is_hidden_where_nothing_waits_and_nothing_is_looked_for(page
     assert page.focused() in {"tab-index", "tab-hooks"}, "the arrows leave a hidden tab out"
     page.js("window.rows = [{ id: 'cand_1' }]")
     assert page.module("review.js", look) is False
-    page.fresh("ask")
-    page.wait(lambda: page.find("#tab-review").is_displayed(), "the tab where conversations are looked through")
+
+
+def test_the_review_is_shown_where_conversations_are_looked_through(page: Page) -> None:
+    page.fresh("memories")
+    page.settled()
+    page.js(
+        "window.really = window.fetch; window.fetch = async (where, how) => String(where).startsWith('/api/remember')"
+        "  ? new Response(JSON.stringify({ candidates: [] })) : window.really(where, how);"
+    )
+    look = "return m.listed().then(() => document.getElementById('tab-review').hidden)"
+    assert page.module("review.js", look) is True
+    page.module("options.js", "return m.learnDocuments([['conversations', 1]])")
+    assert page.module("review.js", look) is False
 
 
 def test_experiences_show_their_life(page: Page) -> None:
@@ -373,7 +384,10 @@ def test_hooks_show_what_they_injected_and_what_it_cost(page: Page, page_state: 
     entry = {
         "at": "2026-05-01T10:30:00Z", "event": "prompt", "host": "claude-code", "session": "1a2b", "folder": "/x/shop",
         "outcome": "injected", "reason": page_folder.SCRIPT, "tokens": 321, "characters": 1200, "ms": 41,
-        "items": [{"id": "code:a.py", "title": page_folder.IMAGE, "tokens": 40}],
+        "items": [
+            {"id": "code:a.py", "title": page_folder.IMAGE, "tokens": 40},
+            {"id": "memory:mem_1", "title": page_folder.DRAWING, "tokens": 20},
+        ],
     }  # fmt: skip
     telemetry.append_hook_entry(page_state, entry)
     telemetry.append_hook_entry(
@@ -383,6 +397,7 @@ def test_hooks_show_what_they_injected_and_what_it_cost(page: Page, page_state: 
     page.click("#tab-hooks")
     page.find("#hook-log table")
     assert page.texts("#hook-log > .told") == ["2 events; 1 injection with 321 tokens"]
+    assert page.texts("#hook-log section li") == [f"{page_folder.DRAWING} 1 time, last 2026-05-01 10:30"]
     newest, oldest = page.texts("#hook-log tbody tr")
     assert page.texts("#hook-log tbody td[data-label='Repository']") == ["shop", "shop"]
     assert "nothing relevant" in newest

@@ -68,14 +68,14 @@ def reason_in(
     return None
 
 
-def is_past(query: Query, past: Sequence[str], sections: Sequence[Section]) -> bool:
-    """Return whether a short question is about something that only the best commit has, one of the words `past`."""
+def past_words(query: Query, past: Sequence[str], sections: Sequence[Section]) -> frozenset[str]:
+    """Return those of the words `past`, which only commits have, that the best commit for a short question has."""
     commits = [candidate for section in sections if section.kind is Kind.COMMIT for candidate in section.candidates]
     if not (past and commits) or sum(not term.guessed for term in query.terms) > weights.SHORT_QUESTION:
-        return False
+        return frozenset()
     chunk = max(commits, key=attrgetter("value")).chunk
     present = count_terms(words(f"{chunk.title}\n{chunk.body}"))
-    return any(terms_of(word)[0] in present for word in past)
+    return frozenset(word for word in past if terms_of(word)[0] in present)
 
 
 def _lines_of_note(candidate: Candidate, files: Mapping[str, Lines]) -> str:

@@ -14,8 +14,8 @@ from satchel.answer.fill_policy import (
     documents_lead,
     fill_policy,
     is_led,
-    is_past,
     is_weak_match,
+    past_words,
     reason_in,
     shares_budget,
     value_range,
@@ -89,7 +89,7 @@ def _lead(searched: Searched, sections: Sequence[Section]) -> Kind | None:
         return Kind.COMMIT if Kind.COMMIT in reasons else Kind.DOC
     if documents_lead(sections, [workbench.store for workbench in searched.bench.every]):
         return Kind.DOC
-    return Kind.COMMIT if is_past(query, searched.missing.past, sections) else None
+    return Kind.COMMIT if past_words(query, searched.missing.past, sections) else None
 
 
 def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | None) -> Filling:
@@ -128,6 +128,10 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
     )._replace(hunks=told.hunks)
     lessons = sum(candidate.is_lesson for section in sections for candidate in section.candidates)
     policy = with_lessons(policy, lessons, request.max_tokens)
+    if policy.not_found and request.lead is Kind.COMMIT:
+        # The commit that has all of the missing words comes first and answers: that is not a weak match.
+        answered = past_words(searched.findings.query, policy.past, sections)
+        policy = policy._replace(is_weak=policy.is_weak and not answered.issuperset(policy.not_found))
     if request.kinds and not set(request.kinds) & set(LINE_KINDS):  # code may have what the records lack
         policy = policy._replace(not_found=searched.nowhere(policy.not_found))
     relate = None

@@ -344,7 +344,7 @@ class _Page:
             first = tuple(omission_of(packing, *row, 0) for row in omitted[:count])
             stop, more = str(STOPS.get(stopped, Stop.COMPLETE)), len(omitted) - len(first)
             if stopped == WEAK and not policy.is_weak:  # the head says so where nothing answers well
-                stop = str(Stop.ABSENT)
+                stop = str(Stop.HISTORY if set(policy.not_found) <= {*policy.past} else Stop.ABSENT)
             if stopped == PLACES and packing.is_full and 0 < policy.limit < request.max_tokens:
                 stop = f"{stop} (at most {policy.limit:,} tokens, --fill shows more)"
             shown = shown._replace(limit=request.max_tokens, stopped=stop, overflow=first, overflow_more=more)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 HELP = frozenset({"-h", "--help"})
+VERSION = (["--version"], ["--version", "--json"], ["--json", "--version"])
 FOR_PEOPLE = "log"
 """The sub-command of `satchel hook` for people; every other word after it is an event of a host."""
 RESIDENT = frozenset({
@@ -26,7 +27,7 @@ def main() -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if (event := hook_event(sys.argv[1:])) is not None:
         _answer_hook(event)
-    if sys.argv[1:] == ["--version"] and _is_version_written():
+    if sys.argv[1:] in VERSION and _is_version_written(as_json="--json" in sys.argv):
         return 0
     gc.disable()  # what is imported stays; a command turns it on again when it begins
     try:
@@ -41,12 +42,13 @@ def main() -> int:
         gc.freeze()  # the system frees everything at once: the interpreter need not look for cycles before
 
 
-def _is_version_written() -> bool:
+def _is_version_written(*, as_json: bool) -> bool:
     """Write the version without loading what commands need, and return whether that was possible."""
     from satchel import __version__
 
+    text = f'{{"name": "satchel", "version": "{__version__}"}}' if as_json else f"satchel, version {__version__}"
     try:
-        return os.write(1, f"satchel, version {__version__}\n".encode()) > 0
+        return os.write(1, f"{text}\n".encode()) > 0
     except OSError:
         return False  # the command meets the same fault and reports it
 

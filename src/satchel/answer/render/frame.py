@@ -100,6 +100,7 @@ class Stop(StrEnum):
     FULL = "full"
     WEAK = "kept short: weak match"
     ABSENT = "kept short, as words of the question were not found"
+    HISTORY = "kept short, as words of the question are only in the history"
     UNFINISHED = "the index is not finished"
     COMPLETE = "everything relevant is shown"
 

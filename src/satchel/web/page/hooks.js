@@ -10,6 +10,8 @@ const LISTED = 200;
 const COLUMNS = ["When (UTC)", "Repository", "Event", "Result", "Tokens", "Took"];
 const LOOKS = { injected: "outcome-ok", failed: "outcome-fail", saved: "trust-data", nothing: "" };
 
+const LESSONS = /^(memory|experience):/;
+
 /** Show the log, the newest first. */
 export function showHooks() {
   void present(
@@ -35,6 +37,7 @@ function page(rows) {
       { class: "told" },
       `${many(rows.length, "event")}; ${many(injected.length, "injection")} with ${many(tokens, "token")}`,
     ),
+    lessons(injected),
     element(
       "div",
       { class: "panel scrolls", tabindex: "0", role: "region", "aria-label": "What hooks injected" },
@@ -46,6 +49,31 @@ function page(rows) {
       ),
     ),
   ];
+}
+
+/** Each memory and experience that reached an agent, with how often and when last; `rows` are the newest first. */
+function lessons(rows) {
+  const told = new Map();
+  for (const row of rows) {
+    for (const item of (row.items ?? []).filter(({ id }) => LESSONS.test(id))) {
+      const lesson = told.get(item.id) ?? { title: item.title || item.id, last: row.at, times: 0 };
+      told.set(item.id, { ...lesson, times: lesson.times + 1 });
+    }
+  }
+  if (!told.size) {
+    return null;
+  }
+  return element(
+    "section",
+    { class: "panel", "aria-label": "Lessons delivered" },
+    element("h2", {}, "Lessons delivered"),
+    element(
+      "ul",
+      { class: "plain-list" },
+      [...told.values()].map(({ title, last, times }) =>
+        element("li", {}, short(title, 160), element("span", { class: "told" }, ` ${many(times, "time")}, last ${minute(last)}`))),
+    ),
+  );
 }
 
 function rowOf(row) {

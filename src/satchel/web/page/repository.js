@@ -31,7 +31,7 @@ function repository({ nodes, links }, folder, walkTo) {
   const noun = nodes[0].isFolder ? "folder" : "file";
   const colours = coloursOf(nodes, folder);
   const alone = nodes.filter((node) => !node.uses && !node.users).length;
-  const undrawn = alone && links.length ? ` ${many(alone, noun)} without any are hidden.` : "";
+  const undrawn = alone && links.length ? ` Hidden: ${many(alone, noun)} without any.` : "";
   const told = `What uses what: ${many(nodes.length, noun)} without tests, ${many(links.length, "link")} by import.${undrawn}`;
   announce(told);
   return [

@@ -19,12 +19,13 @@ export function showReview() {
   void present(byId("review-cards"), "Looking", listed, (rows) => cards(rows));
 }
 
-/** Ask for the candidates. The tab says how many wait; without any it is hidden where `memory.capture` is off. */
+/** Ask for the candidates. The tab says how many wait; without any it is hidden, unless conversations are looked through. */
 export async function listed() {
   const { candidates } = await call("remember", { action: "review", limit: LISTED });
   const tab = byId("tab-review");
   tab.textContent = candidates.length ? `Review ${count(candidates.length)}` : "Review";
-  tab.hidden = !candidates.length && knowledge().capture === "off" && state().view !== "review";
+  const isLookedThrough = knowledge().capture !== "off" && knowledge().documents.get("conversations") > 0;
+  tab.hidden = !candidates.length && !isLookedThrough && state().view !== "review";
   return candidates;
 }
 
