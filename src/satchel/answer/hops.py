@@ -88,6 +88,11 @@ class Hop(NamedTuple):
         """The line of a call has a place, even where the function around it has one."""
         return self.why == _CALLED_BY
 
+    @property
+    def is_changed_together(self) -> bool:
+        """A match in a file that changes with the best one says so."""
+        return self.why == _CHANGES_WITH
+
 
 class Hops:
     """Finds places of definitions that are not shown: those of `named`, those in use, and the only caller.

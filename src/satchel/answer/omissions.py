@@ -154,7 +154,7 @@ def places(packing: Packing, terms: AbstractSet[str], most: int, hops: Sequence[
         for line in range(omission.start, omission.end + 1)
     }
     late = [hop for hop in hops if hop.late and (hop.is_caller or (hop.path, hop.line) not in told)]
-    led = {(hop.path, hop.start): hop.why for hop in hops if hop.late}
+    led = {(hop.path, hop.start): hop.why for hop in hops if hop.is_changed_together}
     found = [place._replace(why=led.get((place.path, place.ranges[0][0]), place.why)) for place in found]
     rows = [*map(_hop_place, early), *found, *map(_hop_place, late)][:most]
     return PlaceList(tuple(rows), others)
