@@ -24,7 +24,8 @@ _REASONS = {
     """,
     "about what is told unasked, which tests/search/test_lessons.py and benchmarks/score.py (memory) measure": """
         answer.LESSON_IMPORTANCE answer.LESSON_RULE answer.LESSON_SHARE answer.LESSON_TELLING answer.LESSON_TOKENS
-        search.LESSON_FILE search.LESSON_MEANING search.LESSON_SHARE search.LESSON_WORK search.LESSON_WORK_RARITY
+        search.LESSON_ALONE search.LESSON_FILE search.LESSON_MEANING search.LESSON_SHARE search.LESSON_WORK
+        search.LESSON_WORK_RARITY
     """,
     "about the static table, without which the check asks; benchmarks/meaning.py and broad.py measure it": """
         search.FILE_WEIGHTS[table] search.TABLE_FLOOR search.THEME_MATCH search.THEME_TABLE_LEAST
@@ -37,6 +38,7 @@ _REASONS = {
         answer.FIRST_SHARE answer.GLIMPSE_LINES answer.HOP_PLACES answer.PLACES_SHARE answer.REST_DROP
         answer.UNSURE_TOKENS
     """,
+    "about the room of a large change, whose lines benchmarks/promises.py looks for": "answer.HUNKS_SHARE",
     "about the names that code has for what is asked, which benchmarks/idioms.py measures": "search.IDIOM_WEIGHT",
     "about the files of a trace, whose frames come first anyway: without it issues lose .012 of their lines": """
         search.FILE_WEIGHTS[trace]

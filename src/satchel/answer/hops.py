@@ -21,7 +21,7 @@ from satchel.answer.search import Workbench
 from satchel.answer.sections import subtract
 from satchel.answer.source_lines import COMMENT, IMPORT, Lines, Unreadable
 from satchel.search import weights as search_weights
-from satchel.search.change_impact import with_former_names
+from satchel.search.chunks import with_former_names
 from satchel.search.relations import Relations
 from satchel.search.resolve.code import CodeDefinition, SourceFile
 from satchel.search.resolve.syntax import LEAVES

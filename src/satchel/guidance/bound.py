@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from satchel import lazy_numpy as np
 from satchel.search import bm25
-from satchel.search.change_impact import with_former_names
-from satchel.search.chunks import chunk_of, stored_rows
+from satchel.search.chunks import chunk_of, stored_rows, with_former_names
 from satchel.search.query import Query, analyse
 from satchel.search.searcher import CANDIDATE_SPANS, search_kind
 from satchel.search.successors import successors

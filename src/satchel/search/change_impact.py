@@ -25,7 +25,7 @@ from satchel.search.change_relations import (
     merged,
     with_impact,
 )
-from satchel.search.chunks import chunk_of, stored_rows
+from satchel.search.chunks import chunk_of, stored_rows, with_former_names
 from satchel.search.query import Mention, Query, QueryTerm, Zone, analyse
 from satchel.search.relations import Relations
 from satchel.search.resolve.code import CodeDefinition
@@ -253,10 +253,3 @@ def _path_weights(paths: Sequence[str], touched: Mapping[int, set[str]], store: 
     counts = Counter(path for files in touched.values() for path in files)
     known = {path: math.log1p(total / (1 + count)) for path, count in counts.items()}
     return {path: known.get(path, math.log1p(total)) for path in {*paths, *former, *known}}
-
-
-def with_former_names(paths: Sequence[str], store: Store) -> list[str]:
-    """Return these paths and the former names of the same files."""
-    renames = json.loads(store.meta("renames") or "{}")
-    now = frozenset(paths)
-    return sorted({*paths, *(old for old, new in renames.items() if new in now)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -110,3 +111,10 @@ def chunk_id(kind: Kind, key: str, name: str, twin: int, start: int, end: int) -
     if not name:
         return f"{kind}:{key}" if kind in RECORD_KINDS else f"{kind}:{key}#L{start}-{end}"
     return f"{kind}:{key}::{name}" + (f"~{twin}" if twin > 1 else "")
+
+
+def with_former_names(paths: Sequence[str], store: Store) -> list[str]:
+    """Return these paths and the former names of the same files."""
+    renames = json.loads(store.meta("renames") or "{}")
+    now = frozenset(paths)
+    return sorted({*paths, *(old for old, new in renames.items() if new in now)})

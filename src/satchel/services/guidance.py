@@ -27,8 +27,7 @@ from satchel.intent import Intent, intent_of
 from satchel.safety import sanitize
 from satchel.safety.trust import GUIDANCE_ORIGIN, is_trusted, trust_of
 from satchel.search import weights as search_weights
-from satchel.search.change_impact import with_former_names
-from satchel.search.chunks import chunk_of, stored_rows
+from satchel.search.chunks import chunk_of, stored_rows, with_former_names
 from satchel.services.answer import settings_mark
 from satchel.services.open_root import OpenRoot, attempts, bench_of
 from satchel.services.receipts import ReceiptService, with_account, with_guide_handles
