@@ -59,11 +59,11 @@ def omissions(
 ) -> tuple[Omission, ...]:
     """Return the best candidates that are not shown, section by section, best first.
 
-    `budget` is an estimate: the tokens used now, plus those of this candidate and of all tried before it. It is 0 if no
-    budget helps, because the kind has all its items or the candidate is not worth its tokens; of a weak answer nothing
-    is, and one that `has_places` names the rest in any budget. It is always above the budget that was asked with, and
-    larger where an answer ends at a `limit` below it, which grows with the budget. Last come texts that are shown under
-    another id.
+    `budget` is an estimate: the tokens used now, plus those of this candidate and of all tried before it. It is 0
+    if no budget helps, because the kind has all its items or the candidate is not worth its tokens; of a weak
+    answer nothing is, and one that `has_places` names the rest of the files in any budget. It is always above the
+    budget that was asked with, and larger where an answer ends at a `limit` below it, which grows with the budget.
+    Last come texts that are shown under another id.
     """
     waiting = [
         candidate
@@ -77,7 +77,8 @@ def omissions(
     frame = FRAMES[Format.MARKDOWN]
     for candidate in waiting:
         needed += candidate.size + frame.range + frame.item
-        budgets[candidate] = 0 if has_places else max(int(needed * share * MARGIN), asked + 1)
+        is_named = has_places and candidate.chunk.location is not None
+        budgets[candidate] = 0 if is_named else max(int(needed * share * MARGIN), asked + 1)
     rows = (omission_of(packing, section, other, budgets.get(other, 0)) for section, other in listed(packing))
     shown = (row._replace(reason=VALUE, budget=0) if is_weak and row.reason == BUDGET else row for row in rows)
     twins = islice(_twins(packing), OMISSIONS)
