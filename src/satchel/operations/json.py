@@ -332,7 +332,7 @@ def _nothing_indexed(context: Context) -> str:
         return ""
     if any(failure.source == UNFINISHED for failure in context.failures):
         return "nothing is indexed here yet, another process is at it: ask again soon"
-    return "nothing is indexed here yet: run `satchel index`"
+    return "nothing is indexed here yet: run `satchel index`; `satchel status` says what is left out"
 
 
 def no_walk(context: Context) -> str:
