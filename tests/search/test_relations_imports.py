@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-
 import pytest
 
-from satchel import Satchel
 from satchel.search.resolve.packages import package_of, paths_of
 from satchel.testing import TinyRepository
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> TinyRepository:
-    return TinyRepository(tmp_path / "code")
-
-
-def asked(folder: TinyRepository, files: Mapping[str, str], *questions: str) -> list[str]:
-    folder.commit("Code", files)
-    with Satchel.open(folder.root, environ={"SATCHEL_HOME": str(folder.root.parent / "home")}) as satchel:
-        satchel.index()
-        return [satchel.assemble(question).text.partition("\n## ")[0] for question in questions]
-
+from tests.search.listed import asked
+from tests.search.listed import folder as folder
 
 CONFIGURATION = """{
   // shared by all "apps/*"
