@@ -21,7 +21,7 @@ from pathlib import Path
 
 import click
 
-from satchel.operations.operation import Parameter
+from satchel.operations.operation import Parameter, Shape
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SOURCE = DOCS.parent / "src" / "satchel"
@@ -135,6 +135,9 @@ def cli_page() -> str:
     return "\n".join(parts)
 
 
+SHORT = re.compile(r"^(an? (whole )?number from |one of |an? )|at most 1,000 ")
+"""What a table leaves out of the allowed values of a setting."""
+
 WEIGHTS = "context.weights."
 """Beginning of the settings with one share for each type, which have one row."""
 
@@ -153,7 +156,7 @@ def settings_table() -> str:
             key, meaning = f"{WEIGHTS}TYPE", meaning.replace(row.key.removeprefix(WEIGHTS), "a type")
             default = "`, `".join(f"{name} {weight.default}" for name, weight in weights.items())
         mark = "" if row.safe else " \\*"
-        rows.append(f"| `{key}`{mark} | `{default}` | {row.allowed} | {meaning}: {row.reason} |")
+        rows.append(f"| `{key}`{mark} | `{default}` | {SHORT.sub('', row.allowed)} | {meaning}: {row.reason} |")
     return "\n".join(rows)
 
 
@@ -208,21 +211,41 @@ def _argument(parameter: Parameter) -> str:
     return f"| `{parameter.name}`{spelled} | {parameter.shape} | {parameter.meaning}{values}{default}{needed} |"
 
 
+def _named(parameter: Parameter, flags: Sequence[str]) -> str:
+    """An argument that an option explains: its names, what it is unless a text, and the option of another name."""
+    option = flags[-1] if flags[-1] != f"--{parameter.name.replace('_', '-')}" else ""
+    details = ", ".join(
+        filter(None, ("" if parameter.shape is Shape.TEXT else parameter.shape, option and f"`{option}`"))
+    )
+    names = " or ".join(f"`{name}`" for name in (parameter.name, *parameter.aliases))
+    return f"{names} ({details})" if details else names
+
+
 def tool_tables() -> str:
-    """Every tool with what it does and a table of its arguments; those of several tools are in the first table."""
+    """Every tool with what it does and its arguments: in a table those that no option of the command line explains."""
+    from satchel.cli.application import application
     from satchel.operations.registry import TOOLS
 
-    head = ["| argument | type | what it means |", "|---|---|---|"]
-    counts = Counter(_argument(parameter) for tool in TOOLS for parameter in tool.parameters)
-    shared = [row for row, count in counts.items() if count > 1]
-    parts = ["### Arguments that several tools share\n\n" + "\n".join([*head, *shared])]
+    explained = {
+        (flag, text)
+        for command, context in commands(application, _context(application, "satchel"))
+        for name, text in _options(command, context)
+        for flag in re.findall(r"--[a-z-]+", name)
+    }
+    parts = []
     for tool in TOOLS:
         hints = "" if tool.hints.is_read_only else " It changes what is remembered."
-        rows = [_argument(parameter) for parameter in tool.parameters]
-        special = [row for row in rows if row not in shared]
-        also = ", ".join(f"`{parameter.name}`" for parameter in tool.parameters if _argument(parameter) in shared)
-        text = "\n".join([*(head if special else []), *special]) + f"\n\nShared: {also}."
-        parts.append(f"### `{tool.name}`\n\n{tool.description}{hints}\n\n{text.strip()}")
+        rows, names = ["| argument | type | what it means |", "|---|---|---|"], []
+        for parameter in tool.parameters:
+            flags = parameter.flags or (f"--{parameter.name.replace('_', '-')}",)
+            meaning = parameter.meaning.rstrip(".")
+            if any(flag in flags and text.startswith(meaning) for flag, text in explained):
+                names.append(_named(parameter, flags))
+            else:
+                rows.append(_argument(parameter))
+        table = ["\n".join(rows)] if len(rows) > 2 else []
+        options = [f"As on the command line: {', '.join(names)}."] if names else []
+        parts.append("\n\n".join([f"### `{tool.name}`", tool.description + hints, *table, *options]))
     return "\n\n".join(parts)
 
 
