@@ -212,11 +212,10 @@ def _argument(parameter: Parameter) -> str:
 
 
 def _named(parameter: Parameter, flags: Sequence[str]) -> str:
-    """An argument that an option explains: its names, what it is unless a text, and the option of another name."""
-    option = flags[-1] if flags[-1] != f"--{parameter.name.replace('_', '-')}" else ""
-    details = ", ".join(
-        filter(None, ("" if parameter.shape is Shape.TEXT else parameter.shape, option and f"`{option}`"))
-    )
+    """An argument that an option explains: its names, whether it is a list or an object, the option of another name."""
+    shape = {Shape.TEXTS: "list", Shape.OBJECT: "object", Shape.COUNTS: "object"}.get(parameter.shape, "")
+    option = "" if flags[-1] == f"--{parameter.name.replace('_', '-')}" else f"`{flags[-1]}`"
+    details = ", ".join(filter(None, (shape, option)))
     names = " or ".join(f"`{name}`" for name in (parameter.name, *parameter.aliases))
     return f"{names} ({details})" if details else names
 
