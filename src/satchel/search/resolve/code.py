@@ -415,7 +415,8 @@ class Code:
             return "property" in self.decorator(definition)
         declared = self.declaration(definition)
         if declared is not None and definition.language == "scala":
-            return declared.type in FUNCTIONS and declared.child_by_field_name("parameters") is None
+            is_given = any(child.type == "parameters" for child in declared.children)
+            return declared.type in FUNCTIONS and not is_given
         return declared is not None and any(child.type == "get" for child in declared.children)
 
     def is_extension(self, definition: CodeDefinition) -> bool:

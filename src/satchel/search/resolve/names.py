@@ -24,7 +24,16 @@ from satchel.search.resolve.code import (
     rust_module,
 )
 from satchel.search.resolve.modules import Imports, folder_of
-from satchel.search.resolve.places import Binding, How, aliased_type, expression_of, last_name, receiver_of, result_type
+from satchel.search.resolve.places import (
+    Binding,
+    How,
+    aliased_type,
+    assigned_to,
+    expression_of,
+    last_name,
+    receiver_of,
+    result_type,
+)
 from satchel.search.resolve.syntax import (
     above,
     binding_of,
@@ -53,8 +62,12 @@ _DOCUMENTED = frozenset({"function_definition", "method_declaration", "property_
 
 _INFERRED = frozenset({"var", "auto", "const auto", "let"})
 _RUBY = frozenset({"class", "module"})
+_BODIES = syntax.CLASSES | {"instance_expression"}
 _SPACES = frozenset({"namespace_definition", "namespace_declaration", "file_scoped_namespace_declaration"})
 _NAMESPACES = syntax.CLASSES | _SPACES
+
+_RETURNS_SELF = pattern(r"@return\s+(?:\$this|static|self)\b")
+_MIXED_IN = pattern(r"@(mixin|see)\s+([\w\\]+)")
 
 _CSHARP_NAMESPACE = pattern(r"^[ \t]*namespace[ \t]+([\w.]+)", re.MULTILINE)
 
@@ -68,7 +81,8 @@ class Names(Imports):
         super().__init__(code)
         self._answers: dict[tuple[str, str, int, int], Entities] = {}
         self._members: dict[tuple[Entity, str], Entities] = {}
-        self._bases: dict[tuple[str, str], Entities] = {}
+        self._bases: dict[CodeDefinition, Entities] = {}
+        self._adding: dict[str, bool] = {}
         self._steps = 0
 
     def value(self, file: SourceFile, node: Node | None) -> Entities:
@@ -139,7 +153,23 @@ class Names(Imports):
             members = self.member(base, name)
             if any(isinstance(member, CodeDefinition) for member in members):
                 return members
-        return self.of_members(self._aliased(owner), name) or (OUTSIDE,)
+        behind = self._mixed_in(owner, name) if owner.language == "php" else self._aliased(owner)
+        return self.of_members(behind, name) or (OUTSIDE,)
+
+    def _mixed_in(self, owner: CodeDefinition, name: str) -> Entities:
+        """Return the classes whose methods a class of PHP passes calls on to, as its comment says.
+
+        `@mixin` says so for all methods, `@see` beside an `@method` for the methods that are listed.
+        """
+        file, declared = self.code.file(owner.path), self.code.declaration(owner)
+        comment = declared.prev_named_sibling if declared is not None else None
+        if file is None or declared is None or comment is None or comment.type != "comment":
+            return ()
+        text = file.text(comment)
+        is_listed = re.search(rf"@method\s[^\n(]*\b{re.escape(name)}\(", text) is not None
+        tags = [written for tag, written in _MIXED_IN.findall(text) if tag == "mixin" or is_listed]
+        mixed = (entity for written in tags for entity in self.dotted(file, principal(written), declared))
+        return tuple(entity for entity in mixed if entity != owner)
 
     def _own_members(self, owner: CodeDefinition, name: str) -> Entities:
         candidates = [
@@ -150,6 +180,8 @@ class Names(Imports):
         here = [
             candidate for candidate in candidates if candidate.path == owner.path and candidate.owner == owner.qualified
         ]
+        if here and owner.language == "scala":
+            return tuple(definition for definition in here if not self._is_of_unnamed(definition))
         if here or "outside" not in RULES[owner.language] or owner.language == "lua":
             return tuple(here)
         last = [candidate for candidate in candidates if candidate.owner.rpartition(".")[2] == owner.name]
@@ -171,6 +203,12 @@ class Names(Imports):
             if owner.language == "cpp" and f".{owner.qualified}".endswith(f".{definition.owner}")
         ]
         return tuple(exact or ([] if owner.owner and owner.language != "ruby" else last))
+
+    def _is_of_unnamed(self, definition: CodeDefinition) -> bool:
+        """Return whether a definition of Scala is in a class without a name, which is written within its owner."""
+        node = self.code.name_node(definition)
+        around = (outer.type for outer in above(node)) if node is not None else iter(())
+        return next((kind for kind in around if kind in _BODIES), "") == "instance_expression"
 
     def _member_values(self, owners: Entities, name: str) -> Entities:
         """Return the values of a field, a property or a method without its call."""
@@ -198,11 +236,12 @@ class Names(Imports):
 
     def bases(self, owner: CodeDefinition) -> Entities:
         """Return the classes that a class names as its bases; for Rust the traits that are implemented for it."""
-        if owner.key not in self._bases:
-            self._bases[owner.key] = ()
+        # A class of Scala and the object of its name have the same path and name.
+        if owner not in self._bases:
+            self._bases[owner] = ()
             entities = self._named_bases(owner) if owner.row >= 0 else ()
-            self._bases[owner.key] = tuple(entity for entity in dict.fromkeys(entities) if entity != owner)
-        return self._bases[owner.key]
+            self._bases[owner] = tuple(entity for entity in dict.fromkeys(entities) if entity != owner)
+        return self._bases[owner]
 
     def _named_bases(self, owner: CodeDefinition) -> Iterator[Entity]:
         rows = {owner.row}
@@ -257,6 +296,8 @@ class Names(Imports):
         # Most levels of base classes in which a field is searched.
         if not isinstance(owner, CodeDefinition) or depth > 12:
             return ()
+        if owner.language == "lua" and (values := self._field_of_table(owner, name)):
+            return values
         file, around = self.code.file(owner.path), self.code.declaration(owner)
         if file is not None and around is not None:
             variables = file.occurrences(f"${name}") if file.language == "php" else []
@@ -266,6 +307,26 @@ class Names(Imports):
                 if types:
                     return types
         return next((types for base in self.bases(owner) if (types := self.field(base, name, depth + 1))), ())
+
+    def _field_of_table(self, owner: CodeDefinition, name: str) -> Entities:
+        """Return what a field of a table of Lua is given in its functions: `self.a = b`, or `{ a = b }`."""
+        file = self.code.file(owner.path)
+        for node in file.occurrences(name) if file is not None else ():
+            table, place = owner_of(node), node.parent
+            value = None
+            if table is not None and place is not None and place.parent is not None:
+                is_own = file is not None and file.text(table) in {"self", owner.name}
+                value = assigned_to(place) if is_own and place.parent.type == "variable_list" else None
+            elif place is not None and place.type == "field" and place.child_by_field_name("name") == node:
+                is_inner = (
+                    place.parent is not None and place.parent.parent is not None and place.parent.parent.type == "field"
+                )
+                value = None if is_inner else place.child_by_field_name("value")
+            if file is None or value is None or not any(owner in owners for owners in self.classes_around(file, node)):
+                continue
+            if values := tuple(each for each in self.value(file, value) if each is not OUTSIDE):
+                return values
+        return ()
 
     def _field_here(self, file: SourceFile, node: Node, around: Node) -> Entities:
         parent, owner = node.parent, owner_of(node)
@@ -351,6 +412,8 @@ class Names(Imports):
             ]
             if whole := tuple(definition for definition in named if definition.qualified == name):
                 return whole
+        if file.language in _CURRIED and "." in name and (of_path := self._of_path_at(file, name)):
+            return of_path
         first, *rest = name.split(".")
         if first in {"crate", "super"} and file.language == "rust":
             return self.rust_path(file, [first, *rest], node)
@@ -416,12 +479,16 @@ class Names(Imports):
 
     def _of_lua(self, file: SourceFile, bound: Binding, value: Node) -> Entities:
         """Return the value of a variable of Lua: a table is what it is called, also one with a table behind it."""
-        called = file.text(value.child_by_field_name("name")) if value.type == "function_call" else ""
-        arguments = value.child_by_field_name("arguments") if called == "setmetatable" else None
-        if arguments is not None and arguments.named_child_count > 1:
-            behind = self.value(file, arguments.named_children[1])
-            return behind or self.at(file, bound.node)
         return self.value(file, value) or self.at(file, bound.node)
+
+    def _of_metatable(self, file: SourceFile, call: Node) -> Entities:
+        """Return the table behind another one: `M` of `setmetatable({}, M)` or of `setmetatable({}, {__index = M})`."""
+        arguments = call.child_by_field_name("arguments")
+        behind = arguments.named_children[1] if arguments is not None and arguments.named_child_count > 1 else None
+        for field in behind.named_children if behind is not None and behind.type == "table_constructor" else ():
+            if file.text(field.child_by_field_name("name")) == "__index":
+                behind = field.child_by_field_name("value")
+        return self.value(file, behind)
 
     def _documented(self, file: SourceFile, declared: Node, tag: str, name: str) -> Entities:
         """Return the type that the comment above a declaration of PHP says."""
@@ -467,9 +534,13 @@ class Names(Imports):
             members = self.of_members(self.value(file, owner), name)
             if any(isinstance(entity, CodeDefinition) for entity in members):
                 return members
+            if file.language == "lua":
+                is_table = any(isinstance(value, CodeDefinition) for value in self.value(file, owner))
+                # What a table of the repository does not define may be in one behind it, or come from a wrapper.
+                return self._of_patched(file, owner, name) or (() if is_table else members)
             path = self._of_path(file, owner, name) if file.language in _CURRIED else ()
             is_known = bool(members) or file.language == "kotlin"
-            return path or (self._extending(file, name) if is_known else ()) or members
+            return path or (self._extending(file, node) if is_known else ()) or members
         if file.language == "rust" and file.source[node.end_byte : node.end_byte + 1] == b"!":
             return self.of_package(file, name) or (OUTSIDE,)
         bound = self.bound(file, name, node)
@@ -485,17 +556,25 @@ class Names(Imports):
             return here or (OUTSIDE,)
         return self.meaning(file, value if value.type in syntax.LEAVES else last_name(value))
 
+    def _of_patched(self, file: SourceFile, owner: Node, name: str) -> Entities:
+        """Return what a file of Lua itself puts into a table from outside: `function lfs.chdir()`."""
+        table = file.text(owner)
+        named = self.code.defined(name)
+        return tuple(one for one in named if one.path == file.path and one.owner == table)
+
     def _of_path(self, file: SourceFile, owner: Node, name: str) -> Entities:
         """Return what a name is below a package or an object with its whole path: `os.write.over`."""
         path = file.text(owner)
-        if not all(part.isidentifier() for part in path.split(".")):
-            return ()
-        packages = ("", *(f"{package}." for package in self.packages_of(file)))
-        every = (self.imported_name(f"{package}{path}.{name}") for package in packages)
-        return next(filter(None, every), ())
+        return self._of_path_at(file, f"{path}.{name}") if all(part.isidentifier() for part in path.split(".")) else ()
 
-    def _extending(self, file: SourceFile, name: str) -> Entities:
-        """Return what extends a value whose class has no such method: an import of Kotlin, a `using` of C#."""
+    def _of_path_at(self, file: SourceFile, path: str) -> Entities:
+        """Return what a dotted name means from the root, or from a package that a file is in."""
+        packages = ("", *(f"{package}." for package in self.packages_of(file)))
+        return next(filter(None, (self.imported_name(f"{package}{path}") for package in packages)), ())
+
+    def _extending(self, file: SourceFile, node: Node) -> Entities:
+        """Return what extends a value whose class has no such method: imported in Kotlin and C#, implicit in Scala."""
+        name = file.text(node)
         if file.language == "csharp":
             here = _CSHARP_NAMESPACE.findall(file.source.decode("utf-8", "replace"))
             seen = {imported.target for imported in file.imports} | {"", *here}
@@ -505,9 +584,58 @@ class Names(Imports):
                 definition for definition, space in spaces if any(f"{other}.".startswith(f"{space}.") for other in seen)
             ]
             return tuple(near) if len({definition.key for definition in near}) == 1 else ()
-        named = [imported for imported in file.imports if name in imported.names] if file.language == "kotlin" else []
-        entities = (entity for imported in named for entity in self.imported(file, imported, name))
-        return tuple(entity for entity in entities if isinstance(entity, CodeDefinition) and self.is_extension(entity))
+        if file.language == "scala":
+            adding = [definition for definition in self.code.defined(name) if self._adds(definition)]
+            is_own = any(_is_inside(node, self.code.declaration(each)) for each in adding if each.path == file.path)
+            return tuple(adding) if len({definition.owner for definition in adding}) == 1 and not is_own else ()
+        if file.language != "kotlin":
+            return ()
+        named = [imported for imported in file.imports if name in imported.names]
+        of_imports = tuple(entity for imported in named for entity in self.imported(file, imported, name))
+        # Without an import of its name it is in the package or a star import, where other types have namesakes of it.
+        entities = of_imports or self.of_package(file, name) or self.starred(file, name)
+        found = [entity for entity in entities if isinstance(entity, CodeDefinition) and self.is_extension(entity)]
+        if of_imports:
+            return tuple(found)
+        values = self.value(file, owner_of(node))
+        fitting = [definition for definition in found if self._fits(definition, values)]
+        return tuple(fitting) if len({definition.owner for definition in fitting}) == 1 else ()
+
+    def _fits(self, definition: CodeDefinition, values: Entities) -> bool:
+        """Return whether an extension of Kotlin is one of the class of a value, of a base of it, or of any type."""
+        file, declared = self.code.file(definition.path), self.code.declaration(definition)
+        written = receiver_of(declared) if declared is not None else None
+        if file is None or declared is None or written is None:
+            return False
+        parameters = next((child for child in declared.named_children if child.type == "type_parameters"), None)
+        if principal(file.text(written)) in re.findall(r"\w+", file.text(parameters)):
+            return True
+        extended = {entity for entity in self.typed(file, written) if isinstance(entity, CodeDefinition)}
+        pending, seen = list(values), set[Entity]()
+        while pending:
+            value = pending.pop()
+            if isinstance(value, CodeDefinition) and value not in seen:
+                seen.add(value)
+                pending += self.bases(value)
+        return not extended.isdisjoint(seen)
+
+    def _adds(self, definition: CodeDefinition) -> bool:
+        """Return whether Scala adds a method to other classes: an extension, or of a class that values turn into."""
+        owner = definition.owner.rpartition(".")[2]
+        if definition.language != "scala":
+            return False
+        node = self.code.name_node(definition)
+        if node is not None and any(outer.type == "extension_definition" for outer in above(node)):
+            return True
+        if owner and owner not in self._adding:
+            turned = r"def\s+\w+(?:\[[^()]*\])?\(\s*(?!implicit\b)[^{}]*?\)\s*:\s*(?:\w+\.)*"
+            given = rf"\bimplicit\s+(?:final\s+)?(?:class\s+|{turned}){owner}\b"
+            form = re.compile(given.encode())
+            rows = self.code.mentioning(owner)[:1_000]
+            self.code.load(rows)
+            files = map(self.code.file, dict.fromkeys(self.code.document_of(row).key for row in rows))
+            self._adding[owner] = any(file is not None and form.search(file.source) for file in files)
+        return bool(owner) and self._adding[owner]
 
     def _extends(self, definition: CodeDefinition) -> bool:
         """Return whether a static method of C# can be called on its first argument."""
@@ -548,14 +676,30 @@ class Names(Imports):
         if text == "require" and file.language == "lua":
             target = file.text(node.child_by_field_name("arguments")).strip("()'\" ")
             return (self.modules.find(file.path, target, "lua") or OUTSIDE,)
+        if text == "setmetatable" and file.language == "lua":
+            return self._of_metatable(file, node)
         if text == "super" and file.language == "python":
             return self._bases_around(file, node)
         entities = self.meaning(file, name)
         if text in syntax.PASSING and not any(isinstance(entity, CodeDefinition) for entity in entities):
             return self.value(file, owner_of(name))
+        if file.language == "php" and (made := self._made_of_class(file, node, entities)):
+            return made
         if file.language in {"php", "swift"} and any(self._returns_self(entity) for entity in entities):
             return self.value(file, owner_of(name)) or self.enclosing(file, node)
         return tuple(dict.fromkeys(value for entity in entities for value in self.result(entity)))
+
+    def _made_of_class(self, file: SourceFile, call: Node, called: Entities) -> Entities:
+        """Return an object of the class that a container or a mock of PHP is asked for: `createMock(Mail::class)`."""
+        arguments = call.child_by_field_name("arguments")
+        first = first_child(arguments) if arguments is not None else None
+        value = first_child(first) if first is not None else None
+        if value is None or any(isinstance(entity, CodeDefinition) for entity in called):
+            return ()
+        if value.type == "class_constant_access_expression" and file.text(value).endswith("::class"):
+            return self.value(file, first_child(value))
+        written = file.text(value).strip("'\"") if value.type in {"string", "encapsed_string"} else ""
+        return self.dotted(file, principal(written), value) if "\\" in written else ()
 
     def _returns_self(self, entity: Entity) -> bool:
         """Return whether a method returns an object of the class that it is called on, which may be an heir."""
@@ -563,7 +707,11 @@ class Names(Imports):
         file = self.code.file(entity.path) if isinstance(entity, CodeDefinition) else None
         if file is None or declared is None or declared.type not in syntax.FUNCTIONS:
             return False
-        return file.text(field_of(declared, "return_type") or result_type(declared)) in {"Self", "static"}
+        written = field_of(declared, "return_type") or result_type(declared)
+        if written is None and file.language == "php":
+            comment = declared.prev_named_sibling
+            return comment is not None and _RETURNS_SELF.search(file.text(comment)) is not None
+        return file.text(written) in {"Self", "static"}
 
     def result(self, entity: Entity) -> Entities:
         """Return the result of calling something: an object of a class, or what a function returns."""
@@ -724,13 +872,14 @@ class Names(Imports):
     def guess(self, file: SourceFile, node: Node) -> tuple[CodeDefinition, ...]:
         """Return the methods of this name, where one class alone has it and the file names that class.
 
-        For a call on something whose class cannot be told by syntax.
+        For a call on something whose class cannot be told by syntax. Methods that override another one do not count.
         """
         name = file.text(node)
         imported = self._of_imported_trait(file, name) if file.language == "rust" else ()
-        if file.language == "csharp" and owner_of(node) is not None:
-            imported = tuple(one for one in self._extending(file, name) if isinstance(one, CodeDefinition))
-        if imported or name in syntax.COMMON:
+        if file.language in {"csharp", "scala"} and owner_of(node) is not None:
+            extending = self._extending(file, node)
+            imported = tuple(definition for definition in extending if isinstance(definition, CodeDefinition))
+        if imported or name in (syntax.LUA_METHODS if file.language == "lua" else syntax.COMMON):
             return imported
         named = (
             definition
@@ -738,13 +887,34 @@ class Names(Imports):
             if FAMILIES[definition.language] == FAMILIES[file.language]
         )
         methods = [definition for definition in named if definition.owner]
-        methods = _narrowed(methods, lambda definition: not is_secondary(definition.path))
+        methods = self._roots(_narrowed(methods, lambda definition: not is_secondary(definition.path)))
         owners = {method.owner.rpartition(".")[2] for method in methods}
         if file.language in {"lua", "php"} and len({method.key for method in methods}) > 1:
             return ()  # every module of Lua may call its table `M`
+        is_method = node.parent is not None and node.parent.type == "method_index_expression"
+        if is_method and len(methods) == 1:
+            return tuple(method for method in methods if self.code.is_function(method))
         if len(owners) != 1 or not (file.path == methods[0].path or any(file.places(owners.pop()))):
             return ()
         return tuple(method for method in methods if self.code.is_function(method))
+
+    def _roots(self, methods: list[CodeDefinition]) -> list[CodeDefinition]:
+        """Return those of these methods of one name that override none of the others."""
+        if not 1 < len(methods) <= 30:  # a name of more classes is not guessed
+            return methods
+        owners = {method: self._class_of(method) for method in methods}
+        bases = {method: self.bases(owner) if owner is not None else () for method, owner in owners.items()}
+        overriding = {
+            method
+            for method in methods
+            if any(isinstance(each, CodeDefinition) for each in self.of_members(bases[method], method.name))
+        }
+        return [method for method in methods if method not in overriding]
+
+    def _class_of(self, method: CodeDefinition) -> CodeDefinition | None:
+        """Return the class of a method in its own file."""
+        named = self.code.defined(method.owner.rpartition(".")[2])
+        return next((one for one in named if one.key == (method.path, method.owner)), None)
 
     def _of_imported_trait(self, file: SourceFile, name: str) -> tuple[CodeDefinition, ...]:
         """Return the method of the one imported trait that has it, whatever it is called on."""

@@ -143,6 +143,17 @@ def _names(parent: Node) -> list[Node]:
     return parent.children_by_field_name("name")
 
 
+def assigned_to(node: Node) -> Node | None:
+    """Return the value at the position of a variable in an assignment of Lua: `y` for `b` in `a, b = x, y`."""
+    names = node.parent
+    statement = names.parent if names is not None else None
+    if names is None or statement is None or statement.type != "assignment_statement":
+        return None
+    values = statement.named_children[-1].named_children
+    place = names.named_children.index(node)
+    return values[place] if place < len(values) else None
+
+
 def _assigned(node: Node, parent: Node) -> Binding | None:
     """`local a, b = x, y` in Lua, and the names of a loop."""
     statement = parent.parent

@@ -44,7 +44,7 @@ GENERIC, WRAPPING, CAST = (_NODES[heading] for heading in ("generic", "wrapping"
 CALLS, ALIASES, NAMED = _NODES["calls"], _NODES["aliases"], LEAVES | DOTTED
 RETURNING, CONSTRUCTED = FUNCTIONS | _NODES["returning"], SCOPES | _NODES["constructed"]
 FIELD_PLACES, IMPORTS = _NODES["field places"], _NODES["imports"]
-PASSING, COMMON = _NODES["passing"], _NODES["common"]
+PASSING, COMMON, LUA_METHODS = _NODES["passing"], _NODES["common"], _NODES["lua methods"]
 
 
 def field_of(node: Node, *names: str) -> Node | None:
