@@ -26,6 +26,8 @@ LANGUAGES = {
     "flask": "Python", "requests": "Python", "pytest": "Python", "hono": "TypeScript", "dayjs": "JavaScript",
     "grpc-go": "Go", "ripgrep": "Rust", "tokio": "Rust", "gson": "Java", "leveldb": "C++", "serilog": "C#",
     "okio": "Kotlin", "kotlinx.coroutines": "Kotlin", "vapor": "Swift", "Alamofire": "Swift", "os-lib": "Scala",
+    "moshi": "Kotlin", "swift-argument-parser": "Swift", "scopt": "Scala", "upickle": "Scala", "Slim": "PHP",
+    "guzzle": "PHP", "Penlight": "Lua", "plenary.nvim": "Lua",
     "cats": "Scala", "monolog": "PHP", "framework": "PHP", "luarocks": "Lua", "telescope.nvim": "Lua",
 }  # fmt: skip
 

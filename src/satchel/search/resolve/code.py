@@ -211,6 +211,9 @@ class SourceFile:
             return
         for place in self.places(name):
             node = self.root.named_descendant_for_byte_range(*place)
+            start, end = place
+            if self.source[start - 1 : start] == self.source[end : end + 1] == b"`":  # of Kotlin, Scala and Swift
+                place = start - 1, end + 1
             if node is not None and (node.start_byte, node.end_byte) == place and not _is_spoken(node):
                 yield node
 

@@ -23,11 +23,15 @@ from satchel.search.resolve.code import (
     SourceFile,
     rust_module,
 )
+from satchel.search.resolve.elements import LANGUAGES as ELEMENTS_IN
+from satchel.search.resolve.elements import elements, looped
+from satchel.search.resolve.lambdas import Given, call_around, given, has_parameters, place_in_lambda
 from satchel.search.resolve.modules import Imports, folder_of
 from satchel.search.resolve.places import (
     Binding,
     How,
     aliased_type,
+    argument_type,
     assigned_to,
     expression_of,
     last_name,
@@ -55,6 +59,9 @@ if TYPE_CHECKING:
 _OPEN = frozenset({"csharp", "rust", "swift"})
 """Languages in which a class may be written in several places: partial classes, `impl` blocks, extensions."""
 
+_CLOSURES = frozenset({"kotlin", "scala", "swift", "tsx", "typescript"})
+"""Languages whose functions say which types the parameters of a lambda have."""
+
 _CURRIED = frozenset({"kotlin", "scala"})
 """Languages in which a call may take its arguments in several brackets."""
 
@@ -62,10 +69,17 @@ _DOCUMENTED = frozenset({"function_definition", "method_declaration", "property_
 
 _INFERRED = frozenset({"var", "auto", "const auto", "let"})
 _RUBY = frozenset({"class", "module"})
+_UNNAMED = frozenset({"instance_expression", "object_creation_expression", "object_literal"})
 _BODIES = syntax.CLASSES | {"instance_expression"}
+_LITERALS = frozenset({"line_string_literal", "multi_line_string_literal"})
+_OF_ELEMENTS = _LITERALS | {"index_expression", "infix_expression", "subscript_expression", "wildcard"}
 _SPACES = frozenset({"namespace_definition", "namespace_declaration", "file_scoped_namespace_declaration"})
 _NAMESPACES = syntax.CLASSES | _SPACES
 
+_IMPLICIT = pattern(r"it|\$(\d)")
+_LUA_TABLES = frozenset(
+    {"bit32", "coroutine", "debug", "io", "math", "ngx", "os", "package", "string", "table", "utf8", "vim"}
+)
 _RETURNS_SELF = pattern(r"@return\s+(?:\$this|static|self)\b")
 _MIXED_IN = pattern(r"@(mixin|see)\s+([\w\\]+)")
 
@@ -97,6 +111,10 @@ class Names(Imports):
         """Return what a written type names."""
         if node is None:
             return ()
+        if node.type == "constructor_invocation":
+            return self.typed(file, first_child(node))
+        if node.type == "repeated_parameter_type":  # `Item*` of Scala
+            return (OUTSIDE,)
         name = principal(file.text(node))
         return self.once("type", file, node, lambda *_: self.dotted(file, name, node)) if name else (OUTSIDE,)
 
@@ -122,7 +140,7 @@ class Names(Imports):
         line = node.start_point[0] + 1
         return tuple(
             definition
-            for definition in self.code.defined(file.text(node))
+            for definition in self.code.defined(file.text(node).strip("`"))
             if definition.path == file.path and definition.line == line
         )
 
@@ -270,20 +288,30 @@ class Names(Imports):
         """
         for outer in above(node):
             body = None if with_heads else outer.child_by_field_name("body")
-            if body is not None and node.end_byte <= body.start_byte:
-                continue
-            if outer.type == "impl_item":
-                yield self.typed(file, outer.child_by_field_name("type"))
-            elif outer.type in syntax.CLASSES:
-                name = syntax.name_of(outer)
-                is_extension = name is not None and name.parent is not None and name.parent.type == "user_type"
-                yield self.typed(file, name) if is_extension else self.at(file, name)
-            elif outer.type == "function_declaration" and file.language in {"kotlin", "lua"}:
-                owner = receiver_of(outer) if file.language == "kotlin" else syntax.table_of(outer)
-                if owner is not None:
-                    yield self.typed(file, owner) if file.language == "kotlin" else self.value(file, owner)
-            elif outer.type == "function_definition" and file.language == "cpp":
-                yield self.typed(file, syntax.scope_of(outer) or syntax.fixture_of(outer, file.source))
+            if body is None or node.end_byte > body.start_byte:
+                classes = self._class_at(file, outer, node)
+                if classes is not None:
+                    yield classes
+
+    def _class_at(self, file: SourceFile, outer: Node, node: Node) -> Entities | None:
+        """Return the class that something around a place is the body of; None where it is no class."""
+        if outer.type == "impl_item":
+            return self.typed(file, outer.child_by_field_name("type"))
+        if outer.type in syntax.CLASSES:
+            name = syntax.name_of(outer)
+            is_extension = name is not None and name.parent is not None and name.parent.type == "user_type"
+            return self.typed(file, name) if is_extension else self.at(file, name)
+        if outer.type == "function_declaration" and file.language in {"kotlin", "lua"}:
+            owner = receiver_of(outer) if file.language == "kotlin" else syntax.table_of(outer)
+            of_owner = self.typed if file.language == "kotlin" else self.value
+            return of_owner(file, owner) if owner is not None else None
+        if outer.type in _UNNAMED and (body := _body_of_unnamed(outer)) is not None and _is_inside(node, body):
+            return tuple(entity for written in _bases_of_unnamed(outer) for entity in self.typed(file, written))
+        if outer.type == "lambda_literal" and file.language == "kotlin":
+            return self._receiver_in_lambda(file, outer) or None
+        if outer.type == "function_definition" and file.language == "cpp":
+            return self.typed(file, syntax.scope_of(outer) or syntax.fixture_of(outer, file.source))
+        return None
 
     def _bases_around(self, file: SourceFile, node: Node) -> Entities:
         around = self.enclosing(file, node)
@@ -354,16 +382,16 @@ class Names(Imports):
         kind = node.type
         if kind in syntax.LEAVES:
             return self._leaf(file, node)
-        if kind in syntax.GENERIC:
+        if kind in syntax.GENERIC or kind == "class_constant_access_expression":  # a case of an enumeration in PHP
             return self.value(file, first_child(node))
+        if kind in _OF_ELEMENTS and file.language in ELEMENTS_IN:
+            return self._of_elements(file, node)
         if kind in syntax.DOTTED:
             return self._of_dotted(file, node)
         if kind in syntax.CALLS:
             return self._called(file, node)
         if kind in {"new_expression", "struct_expression"}:
             return self.value(file, field_of(node, "constructor", "name"))
-        if kind == "class_constant_access_expression":  # a case of an enumeration in PHP
-            return self.value(file, first_child(node))
         if kind in {"instance_expression", "constructor_expression"} or (
             kind == "object_creation_expression" and file.language == "php"
         ):
@@ -374,6 +402,20 @@ class Names(Imports):
             inner = field_of(node, "operand", "argument", "value", "expr", "target")
             return self.value(file, inner or first_child(node))
         return ()
+
+    def _of_elements(self, file: SourceFile, node: Node) -> Entities:
+        """Return the value of `xs[0]`, of `_` in `xs.map(_.size)`, of `a plus b`, and of a text in Swift."""
+        if node.type == "infix_expression":
+            operator = node.child_by_field_name("operator")
+            called = self.meaning(file, operator) if operator is not None else ()
+            return tuple(dict.fromkeys(value for entity in called for value in self.result(entity)))
+        if node.type in _LITERALS:
+            own = self.code.defined("String") + self.code.defined("StringProtocol")
+            return tuple(definition for definition in own if file.language == definition.language == "swift")
+        if node.type != "wildcard":
+            return elements(self, file, first_child(node))
+        call = call_around(node.parent) if node.parent is not None else None
+        return elements(self, file, owner_of(call[1])) if call and file.text(call[1]) in syntax.EACH else ()
 
     def _of_dotted(self, file: SourceFile, node: Node) -> Entities:
         """Return the value of a name of several parts, or of a whole path of packages and objects."""
@@ -394,6 +436,11 @@ class Names(Imports):
         )
         if owner is not None:
             return self.of_members(self.value(file, owner), name)
+        implicit = _IMPLICIT.fullmatch(name) if file.language in {"kotlin", "swift"} else None
+        if implicit is not None:
+            function = next((outer for outer in above(node) if outer.type == "lambda_literal"), None)
+            if function is not None and not has_parameters(function):
+                return self._given_to_lambda(file, function, int(implicit[1] or 0))
         if name == "self" and file.language == "lua" and isinstance(self.bound(file, name, node), Binding):
             return self._named_value(file, name, node)
         if syntax.is_self(name, file.language, file.rules):
@@ -465,14 +512,68 @@ class Names(Imports):
         if bound.how is How.PARAMETER and file.language == "python":
             return self._fixture(file, bound.node)
         if file.language == "php":
-            return self._told_in_comment(file, bound.node)
-        return ()
+            return self._told_in_comment(file, bound.node) or elements(self, file, looped(bound.node))
+        place = place_in_lambda(bound.node) if file.language in _CLOSURES else None
+        if place is not None:
+            return self._given_to_lambda(file, *place)
+        return elements(self, file, looped(bound.node)) if file.language in ELEMENTS_IN else ()
+
+    def _given_to_lambda(self, file: SourceFile, function: Node, place: int) -> Entities:
+        """Return the value of a parameter of a lambda, by the function that it is given to."""
+        if function.parent is not None and function.parent.type == "match_expression":
+            return self.value(file, function.parent.child_by_field_name("value"))
+        call = call_around(function)
+        if call is None:
+            return ()
+        for definition in self._called_definitions(file, call[1]):
+            types, home, written = self._declared_for_lambda(definition)
+            if home is None or types is None or place >= len(types.parameters):
+                continue
+            name = principal(home.text(types.parameters[place]))
+            if name in written:  # a type parameter: what the function is called on, if that is of this type
+                return self.value(file, owner_of(call[1])) if place == 0 else ()
+            return self.typed(home, types.parameters[place])
+        called, owner = file.text(call[1]), owner_of(call[1])
+        if place == 0 and file.language == "kotlin" and called in syntax.SCOPE_FUNCTIONS:
+            return self.value(file, owner)
+        return elements(self, file, owner) if place == 0 and called in syntax.EACH and owner is not None else ()
+
+    def _receiver_in_lambda(self, file: SourceFile, function: Node) -> Entities:
+        """Return the object whose members the body of a lambda of Kotlin may name: `x` of `x.apply { }`."""
+        call = call_around(function)
+        if call is None:
+            return ()
+        for definition in self._called_definitions(file, call[1]):
+            types, home, written = self._declared_for_lambda(definition)
+            if home is not None and types is not None and types.receiver is not None:
+                is_any = principal(home.text(types.receiver)) in written
+                return self.value(file, owner_of(call[1])) if is_any else self.typed(home, types.receiver)
+        if file.text(call[1]) in {"apply", "run"}:
+            return self.value(file, owner_of(call[1]))
+        arguments = call[1].next_named_sibling if file.text(call[1]) == "with" else None
+        first = first_child(arguments) if arguments is not None else None
+        return self.value(file, first_child(first)) if first is not None else ()
+
+    def _called_definitions(self, file: SourceFile, name: Node) -> list[CodeDefinition]:
+        return [entity for entity in self.meaning(file, name) if isinstance(entity, CodeDefinition)]
+
+    def _declared_for_lambda(self, definition: CodeDefinition) -> tuple[Given | None, SourceFile | None, list[str]]:
+        """Return the types for the last lambda of a function, its file, and the names of its type parameters."""
+        file, declared = self.code.file(definition.path), self.code.declaration(definition)
+        if file is None or declared is None or declared.type not in syntax.FUNCTIONS:
+            return None, None, []
+        parameters = [child for child in declared.named_children if child.type == "type_parameters"]
+        return given(declared), file, re.findall(r"\w+", " ".join(map(file.text, parameters)))
 
     def _told_in_comment(self, file: SourceFile, node: Node) -> Entities:
         """Return the type that a comment gives a parameter or a property of PHP."""
         around = next((other for other in above(node) if other.type in _DOCUMENTED), None)
         if around is None:
             return ()
+        before = file.source[around.start_byte : node.start_byte].decode("utf-8", "replace")
+        noted = re.findall(rf"@var\s+([\w\\|]+)\s+{re.escape(file.text(node))}\b", before)
+        if noted:
+            return self.dotted(file, principal(noted[-1]), node)
         if around.type == "property_declaration":
             return self._documented(file, around, "@var", "")
         return self._documented(file, around, "@param", file.text(node))
@@ -528,7 +629,7 @@ class Names(Imports):
 
     def _meaning(self, file: SourceFile, node: Node) -> Entities:
         owner, name = owner_of(node), file.text(node)
-        if whole := self._of_whole_name(file, node) or self._of_renamed(file, node):
+        if whole := self._of_whole_name(file, node) or self._of_renamed(file, node) or self._implicit(file, node):
             return whole
         if owner is not None:
             members = self.of_members(self.value(file, owner), name)
@@ -551,10 +652,71 @@ class Names(Imports):
             return near
         if bound is None:
             return self.unbound(file, name, node)
+        return self._of_bound(file, bound)
+
+    def _of_bound(self, file: SourceFile, bound: Binding) -> Entities:
+        """Return what a call of a variable means: what the index has where it is bound, or the function it is given."""
         value, here = bound.value, self.at(file, bound.node)
-        if here or value is None or value.type not in syntax.NAMED:
+        if value is None or value.type not in syntax.NAMED or (here and file.language != "lua"):
             return here or (OUTSIDE,)
-        return self.meaning(file, value if value.type in syntax.LEAVES else last_name(value))
+        meant = self.meaning(file, value if value.type in syntax.LEAVES else last_name(value))
+        if not here:
+            return meant
+        # `local put = store.put` of Lua is a definition itself, and a call of it one of what it is given.
+        return (*here, *(entity for entity in meant if isinstance(entity, CodeDefinition) and entity not in here))
+
+    def _implicit(self, file: SourceFile, node: Node) -> Entities:
+        """Return what `.name(...)` means in Swift: a member of the type that is expected there."""
+        if file.language != "swift" or node.parent is None or node.parent.type != "prefix_expression":
+            return ()
+        members = self.of_members(self._expected(file, node), file.text(node))
+        return members if any(isinstance(member, CodeDefinition) for member in members) else ()
+
+    def _expected(self, file: SourceFile, node: Node) -> Entities:
+        """Return the type that is expected of an expression of Swift, by its argument, variable or function."""
+        inner = node
+        for outer in above(node):
+            if outer.type == "value_argument" and outer.parent is not None and (call := call_around(outer)) is not None:
+                label = file.text(outer.child_by_field_name("name"))
+                return self._of_argument(file, call[1], label, outer.parent.named_children.index(outer))
+            if outer.type == "attribute":
+                before, name = inner.prev_named_sibling, first_child(outer)
+                label = file.text(before) if before != name else ""
+                return self._of_argument(file, first_child(name), label, 0) if name is not None else ()
+            if outer.type == "assignment":
+                target = outer.child_by_field_name("target")
+                return self.value(file, first_child(target)) if target is not None and inner != target else ()
+            if outer.type == "property_declaration":
+                written = next((child for child in outer.named_children if child.type == "type_annotation"), None)
+                return self.typed(file, written.child_by_field_name("name")) if written is not None else ()
+            if outer.type == "control_transfer_statement":
+                function = next((other for other in above(outer) if other.type in syntax.FUNCTIONS), None)
+                return self.typed(file, result_type(function)) if function is not None else ()
+            if outer.type in syntax.SCOPES or outer.type == "statements":
+                return ()
+            inner = outer
+        return ()
+
+    def _of_argument(self, file: SourceFile, called: Node | None, label: str, place: int) -> Entities:
+        """Return the type of the parameter of a function or an initializer of Swift that an argument is for."""
+        for definition in self._called_definitions(file, called) if called is not None else ():
+            declared = self.code.declaration(definition)
+            is_class = declared is not None and declared.type in syntax.CLASSES
+            for maker in self.of_members((definition,), "init") if is_class else (definition,):
+                home = self.code.file(maker.path) if isinstance(maker, CodeDefinition) else None
+                made = self._declared_at(maker) if isinstance(maker, CodeDefinition) else None
+                written = argument_type(home.source, made, label, place) if home and made else None
+                if home is not None and written is not None:
+                    return self.typed(home, written)
+        return ()
+
+    def _declared_at(self, maker: CodeDefinition) -> Node | None:
+        """Return the declaration of a function; that of an initializer of Swift has no node for its name."""
+        file = self.code.file(maker.path)
+        if maker.name != "init" or file is None:
+            return self.code.declaration(maker)
+        node = file.node_at(file.range(maker.line, maker.line)[1] - 2)
+        return next((outer for outer in above(node) if outer.type == "init_declaration"), None) if node else None
 
     def _of_patched(self, file: SourceFile, owner: Node, name: str) -> Entities:
         """Return what a file of Lua itself puts into a table from outside: `function lfs.chdir()`."""
@@ -564,7 +726,7 @@ class Names(Imports):
 
     def _of_path(self, file: SourceFile, owner: Node, name: str) -> Entities:
         """Return what a name is below a package or an object with its whole path: `os.write.over`."""
-        path = file.text(owner)
+        path = file.text(owner).removeprefix("_root_.")
         return self._of_path_at(file, f"{path}.{name}") if all(part.isidentifier() for part in path.split(".")) else ()
 
     def _of_path_at(self, file: SourceFile, path: str) -> Entities:
@@ -782,6 +944,9 @@ class Names(Imports):
             return near
         if file.language == "rust":
             return (self.modules.child(rust_module(file, node), name) or self.modules.crate(name) or OUTSIDE,)
+        if file.language == "lua" and name not in _LUA_TABLES:
+            paths = self.code.named(f"{name}.lua")  # a global that some module makes of the table of another one
+            return (Module(paths[0], "lua"),) if len(paths) == 1 else (OUTSIDE,)
         if "loose" not in file.rules or name in {"std", "System"}:
             return (OUTSIDE,)
         # In a language without imports by name (C, Ruby, PHP) a bare name means its definitions if so few.
@@ -942,6 +1107,20 @@ def _names(file: SourceFile, node: Node, owner: CodeDefinition) -> bool:
     outer = next((other for other in above(node) if other.type in syntax.CLASSES or other.type == "type_spec"), None)
     name = outer.child_by_field_name("type" if outer.type == "impl_item" else "name") if outer is not None else None
     return name is None or owner.name in file.text(name)
+
+
+def _body_of_unnamed(node: Node) -> Node | None:
+    """Return the body of a class without a name; None for an object of another class that is made."""
+    return next((child for child in node.named_children if child.type in {"class_body", "template_body"}), None)
+
+
+def _bases_of_unnamed(node: Node) -> list[Node]:
+    """Return the types that a class without a name inherits from: `A` and `B` of `object : A(), B { }`."""
+    for child in node.named_children:
+        if child.type == "delegation_specifiers":
+            return [specifier.named_children[0] for specifier in child.named_children if specifier.named_child_count]
+    first = node.child_by_field_name("type") or first_child(node)
+    return [first] if first is not None else []
 
 
 def _narrowed(named: list[CodeDefinition], fits: Callable[[CodeDefinition], bool]) -> list[CodeDefinition]:
