@@ -29,7 +29,8 @@ SCALA_SHOP = {
     "class Other {\n  def weigh: Int = 2\n}\n",
 }
 SWIFT_SHOP = {
-    "Sources/Item.swift": "struct Item {\n    func weigh() -> Int { 1 }\n}\nstruct Other {\n    func weigh() -> Int { 2 }\n}\n",
+    "Sources/Item.swift": "struct Item {\n    func weigh() -> Int { 1 }\n}\nstruct Other {\n"
+    "    func weigh() -> Int { 2 }\n}\n",
 }
 PHP_SHOP = {
     "src/Item.php": "<?php\nnamespace Shop;\nclass Item {\n    public function weigh() { return 1; }\n}\n",
@@ -62,7 +63,8 @@ CASES = {
     "kotlin: an extension of the package, and of another type": Case(
         {
             "src/shop/Item.kt": "package shop\n\nclass Item\n\nclass Other\n\nfun Item.weigh() = 1\n",
-            "src/shop/Use.kt": "package shop\n\nfun use(item: Item, other: Other) {\n  item.weigh()\n  other.weigh()\n}\n",
+            "src/shop/Use.kt": "package shop\n\nfun use(item: Item, other: Other) {\n  item.weigh()\n"
+            "  other.weigh()\n}\n",
         },
         "shop/Item.kt::Item.weigh",
         {"src/shop/Use.kt": "4"},
@@ -86,7 +88,8 @@ CASES = {
     "scala: an element, a case and an operator": Case(
         SCALA_SHOP
         | {
-            "src/shop/Use.scala": "package shop\n\nobject Use {\n  def use(all: List[Item], item: Item, rest: Item*) = {\n"
+            "src/shop/Use.scala": "package shop\n\nobject Use {\n"
+            "  def use(all: List[Item], item: Item, rest: Item*) = {\n"
             "    all.map(_.weigh)\n    all.map(x => x.weigh)\n    all filter { case x => x.weigh == 1 }\n"
             '    for (x <- all) yield x.weigh\n    val half = item / "half"\n    half.weigh\n    rest.map(_.weigh)\n'
             "    item match { case other: Other => other.weigh }\n  }\n}\n"
@@ -98,7 +101,8 @@ CASES = {
     "scala: a class without a name": Case(
         SCALA_SHOP
         | {
-            "src/shop/Use.scala": "package shop\n\nobject Use {\n  val made = new Item {\n    weigh\n    println(weigh())\n  }\n}\n"
+            "src/shop/Use.scala": "package shop\n\nobject Use {\n  val made = new Item {\n    weigh\n"
+            "    println(weigh())\n  }\n}\n"
         },
         "shop/Item.scala::Item.weigh",
         {"src/shop/Use.scala": "6"},
@@ -108,7 +112,8 @@ CASES = {
         {
             "src/shop/package.scala": "package shop\n\npackage object data {\n  type Pack[A] = IndexedPack[A, A]\n"
             "  val Pack = IndexedPack\n}\n",
-            "src/shop/data/IndexedPack.scala": "package shop\npackage data\n\nclass IndexedPack[A, B] {\n  def open: A = ???\n}\n\n"
+            "src/shop/data/IndexedPack.scala": "package shop\npackage data\n\nclass IndexedPack[A, B] {\n"
+            "  def open: A = ???\n}\n\n"
             "object IndexedPack extends BoxFunctions\n\ntrait BoxFunctions {\n  def pure: Int = 1\n}\n",
             "src/other/Use.scala": "package other\n\nimport shop.data.Pack\n\nobject Use {\n"
             "  def use(box: Pack[Int]) = box.open\n  val made = Pack.pure\n}\n",
@@ -119,7 +124,8 @@ CASES = {
     ),
     "scala: a function of the base of a companion": Case(
         {
-            "src/shop/Box.scala": "package shop\n\nclass Box {\n  def open: Int = 1\n}\n\nobject Box extends BoxFunctions {\n"
+            "src/shop/Box.scala": "package shop\n\nclass Box {\n  def open: Int = 1\n}\n\n"
+            "object Box extends BoxFunctions {\n"
             "  def other: Int = 1\n}\n\ntrait BoxFunctions {\n  def pure(x: Int): Int = 1\n}\n",
             "src/shop/Use.scala": "package shop\n\nobject Use {\n  val made = Box.pure(1)\n}\n",
         },
@@ -133,7 +139,8 @@ CASES = {
             "src/shop/syntax.scala": "package shop\n\nobject syntax {\n"
             "  implicit def toItemOps(item: Item): ItemOps = new ItemOps(item)\n"
             "  final class ItemOps(val self: Item) {\n    def price(x: Int): Int = x\n  }\n}\n",
-            "src/shop/Use.scala": "package shop\n\nimport shop.syntax._\n\nobject Use {\n  def use(item: Item) = item.price(1)\n}\n",
+            "src/shop/Use.scala": "package shop\n\nimport shop.syntax._\n\nobject Use {\n"
+            "  def use(item: Item) = item.price(1)\n}\n",
         },
         "shop/syntax.scala::ItemOps.price",
         {"src/shop/Use.scala": "6"},
@@ -153,8 +160,10 @@ CASES = {
     ),
     "swift: a member of the type that is expected": Case(
         {
-            "Sources/Address.swift": "enum Address {\n    case socket(path: String)\n}\nenum Other {\n    case socket(path: String)\n}\n",
-            "Sources/Use.swift": "struct Server {\n    init(address: Address) {}\n}\nfunc listen(on address: Address) {}\n"
+            "Sources/Address.swift": "enum Address {\n    case socket(path: String)\n}\nenum Other {\n"
+            "    case socket(path: String)\n}\n",
+            "Sources/Use.swift": "struct Server {\n    init(address: Address) {}\n}\n"
+            "func listen(on address: Address) {}\n"
             'func use() -> Address {\n    listen(on: .socket(path: "a"))\n    let made: Address = .socket(path: "b")\n'
             '    let server = Server(address: .socket(path: "c"))\n    let other: Other = .socket(path: "d")\n'
             '    return .socket(path: "e")\n}\n',
@@ -170,7 +179,8 @@ CASES = {
             "    /** @return array<int, Item> */\n    public function all() { return $this->items; }\n"
             "    public function use() {\n        foreach ($this->items as $item) { $item->weigh(); }\n"
             "        $this->items[0]->weigh();\n        $all = $this->all();\n        $all[1]->weigh();\n"
-            "        /** @var Other $other */\n        foreach ($x as $other) {\n            $other->weigh();\n        }\n    }\n}\n",
+            "        /** @var Other $other */\n        foreach ($x as $other) {\n            $other->weigh();\n"
+            "        }\n    }\n}\n",
         },
         "src/Item.php::Shop.Item.weigh",
         {"src/Use.php": "9, 10, 12"},
@@ -182,7 +192,8 @@ CASES = {
             "src/Front.php": "<?php\nnamespace Shop;\n/**\n * @mixin \\Shop\\Item\n */\nclass Front {\n}\n",
             "tests/UseTest.php": "<?php\nnamespace Shop\\Tests;\nuse Shop\\Front;\nuse Shop\\Item;\n"
             "class UseTest extends TestCase {\n    public function testIt() {\n"
-            "        $this->createMock(Item::class)->weigh();\n        $made = $this->getMockBuilder(Item::class)->onlyMethods([])->getMock();\n"
+            "        $this->createMock(Item::class)->weigh();\n"
+            "        $made = $this->getMockBuilder(Item::class)->onlyMethods([])->getMock();\n"
             "        $made->weigh();\n        $front = new Front();\n        $front->weigh();\n    }\n}\n",
         },
         "src/Item.php::Shop.Item.weigh",
@@ -191,9 +202,11 @@ CASES = {
     ),
     "lua: a table behind, a field, and a module that loads others": Case(
         {
-            "lua/shop/item.lua": "local Item = {}\nItem.__index = Item\nfunction Item.new()\n  return setmetatable({ n = 1 }, Item)\nend\n"
+            "lua/shop/item.lua": "local Item = {}\nItem.__index = Item\nfunction Item.new()\n"
+            "  return setmetatable({ n = 1 }, Item)\nend\n"
             "function Item:weigh()\n  return self.n\nend\nreturn Item\n",
-            "lua/shop/box.lua": "local Item = require('shop.item')\nlocal Box = {}\nBox.__index = Box\nfunction Box.new()\n"
+            "lua/shop/box.lua": "local Item = require('shop.item')\nlocal Box = {}\nBox.__index = Box\n"
+            "function Box.new()\n"
             "  local self = setmetatable({}, Box)\n  self.item = Item.new()\n  return self\nend\n"
             "function Box:total()\n  return self.item:weigh()\nend\nreturn Box\n",
             "lua/use.lua": "local Item = require('shop.item')\nlocal item = Item.new()\nitem:weigh()\n",

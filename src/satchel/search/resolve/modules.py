@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entities, Entity, Module, SourceFile, rust_module
-from satchel.search.resolve.packages import CONFIGURATIONS, Alias, package_of, paths_of
+from satchel.search.resolve.packages import CONFIGURATIONS, Alias, extended, package_of, paths_of
 from satchel.sources.code.languages import FAMILIES, MODULES
 from satchel.store.protocol import Store
 from satchel.store.records import Document, Place
@@ -44,6 +44,10 @@ _DEFAULT_EXPORT = pattern(
     r"export\s+default\s+(?:(?:abstract\s+)?class|(?:async\s+)?function\s*\*?)?\s*([A-Za-z_$][\w$]*)"
     r"|export\s*\{[^}]*?([A-Za-z_$][\w$]*)\s+as\s+default\b"
 )
+
+
+_MAX_EXTENDED = 4
+"""Configurations that extend each other and are followed; more are a circle."""
 
 
 def folder_of(path: str) -> str:
@@ -120,10 +124,19 @@ class Modules:
     @cached_property
     def _aliases(self) -> list[Alias]:
         """What manifests of JavaScript say about imports, those of the innermost folders first."""
-        configured = [one for path, text in self._code.texts_named(*CONFIGURATIONS) for one in paths_of(path, text)]
+        files = self._code.texts_named(*CONFIGURATIONS)
+        configured = [alias for path, text in files for alias in self._configured(path, text, path)]
         packages = [one for path, text in self._code.texts_named("package.json") for one in package_of(path, text)]
         every = [*sorted(configured, key=lambda one: -one.scope.count("/")), *packages]
         return [*every, *_ROOT_ALIASES]
+
+    def _configured(self, path: str, text: str, user: str, depth: int = 0) -> Iterator[Alias]:
+        """Yield the aliases of a tsconfig and of those that it extends, for the files of its user."""
+        yield from paths_of(path, text, user)
+        for target in extended(path, text) if depth < _MAX_EXTENDED else ():
+            named = self._code.texts_named(posixpath.basename(target))
+            for home, inner in (row for row in named if row[0] == target):
+                yield from self._configured(home, inner, user, depth + 1)
 
     @cached_property
     def _go_modules(self) -> list[tuple[str, str]]:
