@@ -27,6 +27,8 @@ LANGUAGES = {
     "grpc-go": "Go", "ripgrep": "Rust", "tokio": "Rust", "gson": "Java", "leveldb": "C++", "serilog": "C#",
     "okio": "Kotlin", "kotlinx.coroutines": "Kotlin", "vapor": "Swift", "Alamofire": "Swift", "os-lib": "Scala",
     "moshi": "Kotlin", "swift-argument-parser": "Swift", "scopt": "Scala", "upickle": "Scala", "Slim": "PHP",
+    "luacheck": "Lua", "fastparse": "Scala", "flysystem": "PHP", "koin": "Kotlin", "Nuke": "Swift",
+    "Newtonsoft.Json": "C#", "spdlog": "C++", "abseil-cpp": "C++", "commons-lang": "Java", "zod": "TypeScript",
     "guzzle": "PHP", "Penlight": "Lua", "plenary.nvim": "Lua",
     "cats": "Scala", "monolog": "PHP", "framework": "PHP", "luarocks": "Lua", "telescope.nvim": "Lua",
 }  # fmt: skip
