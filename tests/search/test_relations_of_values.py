@@ -60,6 +60,17 @@ CASES = {
         {"src/shop/Use.kt": "6, 7, 8"},
         {},
     ),
+    "kotlin: an alias of a function with a receiver, and an extension that no receiver has": Case(
+        KOTLIN_SHOP
+        | {
+            "src/shop/Use.kt": "package shop\n\nclass Scope {\n  fun weigh() = 3\n}\n\nfun Other.weigh() = 4\n\n"
+            "typealias Definition<T> = Item.(Int) -> T\nfun <T> single(definition: Definition<T>) = 1\n"
+            "fun use() {\n  single { weigh() }\n  unknown { weigh() }\n}\n"
+        },
+        "shop/Item.kt::Item.weigh",
+        {"src/shop/Use.kt": "12"},
+        {"src/shop/Use.kt": "13"},
+    ),
     "kotlin: an extension of the package, and of another type": Case(
         {
             "src/shop/Item.kt": "package shop\n\nclass Item\n\nclass Other\n\nfun Item.weigh() = 1\n",
@@ -172,6 +183,15 @@ CASES = {
         {"Sources/Use.swift": "6, 7, 8, 10"},
         {"Sources/Use.swift": "9"},
     ),
+    "swift: an attribute is no type that nothing makes an attribute": Case(
+        {
+            "Sources/Wrapped.swift": "@propertyWrapper\nstruct Wrapped {\n    init(name: String) {}\n}\n",
+            "Tests/Use.swift": 'struct Uses {\n    @Wrapped(name: "a") var x: Int\n}\n',
+        },
+        "Sources/Wrapped.swift::Wrapped",
+        {"Tests/Use.swift": "2"},
+        {},
+    ),
     "php: comments tell elements and variables": Case(
         PHP_SHOP
         | {
@@ -241,3 +261,20 @@ def test_the_question_who_calls_a_function_lists_the_calls_on_values_of_its_clas
         assert f"{path}: {lines}" in resolved
     for path, line in case.others.items():
         assert not re.search(rf"{re.escape(path)}: [^\n]*\b{line}\b", resolved)
+
+
+def test_a_type_that_cannot_be_made_or_written_as_an_attribute_is_not_meant(tmp_path: Path) -> None:
+    repository = TinyRepository(tmp_path / "repository")
+    repository.commit(
+        "Add",
+        {
+            "src/Codes.cs": "namespace Tools;\n\npublic enum Codes\n{\n    Decimal,\n    Big,\n}\n",
+            "src/Use.cs": "namespace Tools;\n\npublic class Uses\n{\n    public object Make() => new Big(1);\n}\n",
+            "Tests/Helpers.swift": "enum Check {\n    static let url = 1\n}\n",
+            "Tests/Use.swift": "struct Uses {\n    @Check func works() {}\n}\n",
+        },
+    )
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as satchel:
+        satchel.index()
+        assert "5" not in re.findall(r"^- src/Use.cs: (.*)$", satchel.assemble("what uses Codes.Big").text, re.M)
+        assert not re.findall(r"^- Tests/Use.swift: ", satchel.assemble("what uses Check").text, re.M)

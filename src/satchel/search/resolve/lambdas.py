@@ -75,13 +75,25 @@ def call_around(node: Node) -> tuple[Node, Node] | None:
 
 def given(declared: Node) -> Given | None:
     """Return the types that the last function among the parameters of a function has; None where there is none."""
+    return next((types for each in reversed(_parameters(declared)) if (types := of_type(each)) is not None), None)
+
+
+def last_type(declared: Node) -> Node | None:
+    """Return the written type of the last parameter of a function, which may be the alias of a function type."""
+    last = _parameters(declared)[-1:]
+    inner = [child for child in last[0].named_children if child.type == "user_type"] if last else []
+    return inner[-1] if inner else None
+
+
+def of_type(node: Node) -> Given | None:
+    """Return the types of a function type, or of the first one in a declaration; None where there is none."""
+    function = _function_type(node)
+    return _types_of(function) if function is not None else None
+
+
+def _parameters(declared: Node) -> list[Node]:
     lists = [child for child in declared.named_children if child.type in _LISTS] or [declared]
-    parameters = [child for each in lists for child in each.named_children if "parameter" in child.type]
-    for parameter in reversed(parameters):
-        function = _function_type(parameter)
-        if function is not None:
-            return _types_of(function)
-    return None
+    return [child for each in lists for child in each.named_children if child.type.endswith("parameter")]
 
 
 def _function_type(node: Node) -> Node | None:

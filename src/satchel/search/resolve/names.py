@@ -25,7 +25,15 @@ from satchel.search.resolve.code import (
 )
 from satchel.search.resolve.elements import LANGUAGES as ELEMENTS_IN
 from satchel.search.resolve.elements import elements, looped
-from satchel.search.resolve.lambdas import Given, call_around, given, has_parameters, place_in_lambda
+from satchel.search.resolve.lambdas import (
+    Given,
+    call_around,
+    given,
+    has_parameters,
+    last_type,
+    of_type,
+    place_in_lambda,
+)
 from satchel.search.resolve.modules import Imports, folder_of
 from satchel.search.resolve.places import (
     Binding,
@@ -80,6 +88,7 @@ _IMPLICIT = pattern(r"it|\$(\d)")
 _LUA_TABLES = frozenset(
     {"bit32", "coroutine", "debug", "io", "math", "ngx", "os", "package", "string", "table", "utf8", "vim"}
 )
+_ATTRIBUTES = pattern(r"@(?:propertyWrapper|resultBuilder|globalActor)\b|\bmacro\b")
 _RETURNS_SELF = pattern(r"@return\s+(?:\$this|static|self)\b")
 _MIXED_IN = pattern(r"@(mixin|see)\s+([\w\\]+)")
 
@@ -563,7 +572,13 @@ class Names(Imports):
         if file is None or declared is None or declared.type not in syntax.FUNCTIONS:
             return None, None, []
         parameters = [child for child in declared.named_children if child.type == "type_parameters"]
-        return given(declared), file, re.findall(r"\w+", " ".join(map(file.text, parameters)))
+        written = re.findall(r"\w+", " ".join(map(file.text, parameters)))
+        types, last = given(declared), last_type(declared)
+        for alias in self.typed(file, last) if types is None and last is not None else ():
+            home = self.code.declaration(alias) if isinstance(alias, CodeDefinition) else None
+            if home is not None and isinstance(alias, CodeDefinition) and home.type in syntax.ALIASES:
+                return of_type(home), self.code.file(alias.path), written
+        return types, file, written
 
     def _told_in_comment(self, file: SourceFile, node: Node) -> Entities:
         """Return the type that a comment gives a parameter or a property of PHP."""
@@ -622,10 +637,20 @@ class Names(Imports):
         meant = self.once("meaning", file, node, self._meaning)
         if file.language != "swift":
             return meant
+        around = node.parent.parent if node.parent is not None else None
+        is_attribute = around is not None and around.type == "attribute"
         own = [
-            entity for entity in meant if not isinstance(entity, CodeDefinition) or not self.code.is_extension(entity)
+            entity
+            for entity in meant
+            if not isinstance(entity, CodeDefinition)
+            or not (self.code.is_extension(entity) or (is_attribute and not self._is_attribute(entity)))
         ]
         return tuple(own) or ((OUTSIDE,) if meant else ())  # a type that is only extended here is defined outside
+
+    def _is_attribute(self, definition: CodeDefinition) -> bool:
+        """Return whether a type of Swift can be written as an attribute, as a property wrapper can; so can a macro."""
+        file, declared = self.code.file(definition.path), self.code.declaration(definition)
+        return file is not None and declared is not None and _ATTRIBUTES.search(file.text(declared)[:200]) is not None
 
     def _meaning(self, file: SourceFile, node: Node) -> Entities:
         owner, name = owner_of(node), file.text(node)
@@ -762,6 +787,10 @@ class Names(Imports):
         values = self.value(file, owner_of(node))
         fitting = [definition for definition in found if self._fits(definition, values)]
         return tuple(fitting) if len({definition.owner for definition in fitting}) == 1 else ()
+
+    def _is_unfit(self, entity: Entity, around: Entities) -> bool:
+        is_extension = isinstance(entity, CodeDefinition) and self.is_extension(entity)
+        return is_extension and isinstance(entity, CodeDefinition) and not self._fits(entity, around)
 
     def _fits(self, definition: CodeDefinition, values: Entities) -> bool:
         """Return whether an extension of Kotlin is one of the class of a value, of a base of it, or of any type."""
@@ -940,6 +969,9 @@ class Names(Imports):
     def unbound(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return a name that nothing around it binds: of the class, the package, a star import, or from outside."""
         near = self._of_class_around(file, name, node) or self.of_package(file, name) or self.starred(file, name)
+        if file.language == "kotlin":  # a bare name is an extension of what is around it alone
+            around = tuple(entity for classes in self.classes_around(file, node) for entity in classes)
+            near = tuple(entity for entity in near if not self._is_unfit(entity, around))
         if near:
             return near
         if file.language == "rust":
@@ -968,6 +1000,8 @@ class Names(Imports):
             if FAMILIES[definition.language] == FAMILIES[file.language]
         ]
         own = _narrowed(own, lambda definition: definition.owner.rpartition(".")[2] != name)
+        if node.parent is not None and node.parent.type == "object_creation_expression":
+            own = [definition for definition in own if self._is_class(definition)]
         if file.language == "swift":
             own = _narrowed(
                 [definition for definition in own if not definition.owner],
@@ -1003,6 +1037,10 @@ class Names(Imports):
         # The methods of a class are for its own objects; those of a module are for whoever includes it.
         mixed = [definition for definition in named if not definition.owner or self._is_module(definition)]
         return mixed or (named if len({definition.owner for definition in named}) == 1 else [])
+
+    def _is_class(self, definition: CodeDefinition) -> bool:
+        declared = self.code.declaration(definition)
+        return declared is None or declared.type in syntax.CLASSES | syntax.ALIASES
 
     def _is_method(self, definition: CodeDefinition) -> bool:
         """Return whether the owner of a function is a class by its last name, the others may be missing."""
