@@ -192,6 +192,16 @@ CASES = {
         {"Tests/Use.swift": "2"},
         {},
     ),
+    "csharp: an attribute": Case(
+        {
+            "src/FastAttribute.cs": "namespace Tools;\n\npublic class FastAttribute : System.Attribute\n{\n}\n",
+            "src/Fast.cs": "namespace Tools;\n\npublic class Fast\n{\n}\n",
+            "src/Use.cs": "using Tools;\n\npublic class Uses\n{\n    [Fast]\n    public int Slow() => 1;\n}\n",
+        },
+        "src/FastAttribute.cs::Tools.FastAttribute",
+        {"src/Use.cs": "5"},
+        {},
+    ),
     "php: comments tell elements and variables": Case(
         PHP_SHOP
         | {

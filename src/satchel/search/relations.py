@@ -283,7 +283,10 @@ class Relations:
         """Return the names other than its own by which files import a definition."""
         if target.key not in self._imports:
             can_rename = "alias" in RULES.get(target.language, ()) and not self.names.is_member(target)
-            self._imports[target.key] = self._imported_as(target) - {target.name} if can_rename else set()
+            names = self._imported_as(target) - {target.name} if can_rename else set()
+            if target.language == "csharp" and target.name.endswith("Attribute"):
+                names.add(target.name.removesuffix("Attribute"))
+            self._imports[target.key] = names
         return self._imports[target.key]
 
     def _imported_as(self, target: CodeDefinition) -> set[str]:

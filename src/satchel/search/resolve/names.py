@@ -837,7 +837,9 @@ class Names(Imports):
         return file is not None and file.text(parameters).lstrip("( \t\r\n").startswith("this ")
 
     def _of_renamed(self, file: SourceFile, node: Node) -> Entities:
-        """Return what a name means in an import that gives it another one: `cents` of `import { cents as c }`."""
+        """Return what a name means that is another one: `cents` in `import { cents as c }`, an attribute of C#."""
+        if file.language == "csharp" and node.parent is not None and node.parent.type == "attribute":
+            return self._loose(file, f"{file.text(node)}Attribute", node)  # `[Fast]` is a `FastAttribute`
         line, form = node.start_point[0] + 1, rf"(?<![\w$]){re.escape(file.text(node))}\s+(?:as|=>)\s+([\w$]+)"
         for statement in file.imports:
             is_here = statement.start <= line <= statement.end
