@@ -49,11 +49,14 @@ class Alias(NamedTuple):
             yield from (path.replace("*", between) for path in self.targets)
 
 
-def paths_of(path: str, text: str) -> list[Alias]:
-    """Return the aliases of a tsconfig, the longest patterns first; names below its `baseUrl` come last."""
+def paths_of(path: str, text: str, user: str = "") -> list[Alias]:
+    """Return the aliases of a tsconfig, the longest patterns first; names below its `baseUrl` come last.
+
+    They count for the folder of the tsconfig that extends it, its `user`, else for its own.
+    """
     options = _mapping(_parsed(text).get("compilerOptions"))
-    folder = posixpath.dirname(path)
-    base, scope = options.get("baseUrl"), f"{folder}/" if folder else ""
+    folder, home_of_user = posixpath.dirname(path), posixpath.dirname(user or path)
+    base, scope = options.get("baseUrl"), f"{home_of_user}/" if home_of_user else ""
     home = _below(folder, base) if isinstance(base, str) else folder
     aliases = [
         Alias(scope, written, tuple(_below(home, target) for target in targets if isinstance(target, str)))
@@ -62,6 +65,15 @@ def paths_of(path: str, text: str) -> list[Alias]:
     ]
     aliases.sort(key=lambda alias: (-len(alias.written.partition("*")[0]), alias.written))
     return [*aliases, *([Alias(scope, "*", (_below(home, "*"),))] if isinstance(base, str) else [])]
+
+
+def extended(path: str, text: str) -> Iterator[str]:
+    """Yield the paths that a tsconfig may extend: a file beside it or elsewhere, its ending may be left out."""
+    written = _parsed(text).get("extends")
+    for target in written if isinstance(written, list) else [written]:
+        if isinstance(target, str) and target.startswith("."):
+            plain = _below(posixpath.dirname(path), target)
+            yield from (plain, f"{plain}.json", f"{plain}/tsconfig.json")
 
 
 def package_of(path: str, text: str) -> list[Alias]:
