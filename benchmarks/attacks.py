@@ -11,6 +11,7 @@ column tells them.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -72,7 +73,8 @@ satchel remember "The kiln is lit on Mondays" > /dev/null
 rm "$(find "$SATCHEL_HOME" -name memory.db)"
 satchel memory list; satchel memory list
 printf 'damaged' | dd of="$(find "$SATCHEL_HOME" -name memory.db)" bs=1 seek=100 conv=notrunc 2> /dev/null
-satchel memory list; satchel memory repair > /dev/null 2>&1 || satchel memory restore > /dev/null 2>&1
+satchel memory list; satchel memory repair > /dev/null 2>&1; satchel memory restore > /dev/null 2>&1
+satchel memory repair > /dev/null 2>&1; satchel memory restore > /dev/null 2>&1
 satchel remember "The glaze is blue" > /dev/null; satchel memory list > list; grep -c Mondays list; cat list
 """
 READ_ONLY = """
@@ -274,6 +276,15 @@ def tried(attack: Attack) -> str:
     return "; ".join(faults) or "as it should be"
 
 
+def without(test: str) -> str:
+    """Return what the test did without its guards, as `benchmarks/guards.py` stored it, empty if it has none."""
+    stored = json.loads((TREE / "benchmarks/results/guards.json").read_text(encoding="utf-8"))
+    rows = [row for row in stored if row["test"] == test]
+    verbs = ["fails" if row["outcome"] == "failed" else "passes" for row in rows]
+    told = [f"`{row['module']}`: {verb} ({row['commit']})" for row, verb in zip(rows, verbs, strict=True)]
+    return ", ".join(dict.fromkeys(told)).replace("../", "")
+
+
 def main() -> int:
     """Try the attacks and write their table; returns 1 if something is not as it should be."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -295,7 +306,10 @@ def main() -> int:
         f"{right} of {scripts} scripts are as they should be.",
     ]
     if given.out:
-        given.out.write_text("\n".join([*head, "", *markdown(rows)]) + "\n", encoding="utf-8")
+        header, rule, *lines = markdown(rows)
+        taken = [f"{line} {without(row[4])} |" for line, row in zip(lines, rows, strict=True)]
+        table = [f"{header} guard taken out |", f"{rule}---|", *taken]
+        given.out.write_text("\n".join([*head, "", *table]) + "\n", encoding="utf-8")
     return int(right < scripts)
 
 
