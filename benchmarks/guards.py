@@ -214,6 +214,7 @@ GUARDS = (
     Guard("L5", "answer/source_lines.py", "current = files.content_hash(file.raw, self._key)",
           "current = content_hash"),
     Guard("L6", "answer/packing.py", "has_twin = self.inputs.merges_twins and", "has_twin = False and"),
+    Guard("A22", "config.py", "if not base.is_absolute() or", "if False and", 1),
     Guard("A23", WALK, "if reason not in _UNLESS_TRACKED or not self._is_tracked(folder.prefix[:-1], is_folder=True):",
           "if True:"),
     Guard("A24", SQLITE, "if not os.access(folder, os.R_OK | os.X_OK):", "if False:"),

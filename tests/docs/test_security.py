@@ -74,6 +74,13 @@ def test_whatever_installs_the_pinned_versions_compares_hashes() -> None:
         assert "build_tools.sh" in text, name
 
 
+def test_a_release_keeps_its_bill_of_materials() -> None:
+    release = (REPOSITORY / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    assert "release-check" in release
+    assert "path: satchel.cdx.json" in release
+    assert "scripts/sbom.py satchel.cdx.json" in (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+
+
 def test_jobs_of_ci_use_each_action_by_the_digest_of_a_commit() -> None:
     for file in (REPOSITORY / ".github" / "workflows").glob("*.yml"):
         used = re.findall(r"uses: (.*)", file.read_text(encoding="utf-8"))

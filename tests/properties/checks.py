@@ -169,8 +169,8 @@ def weaker_inside(assembly: Assembly) -> Iterator[str]:
     """What is shown although something clearly better was left out for lack of room.
 
     Candidates are tried by value for cost, so a cheap one may come before one that is better and much larger. `fill`
-    asks for the whole budget: the room that a better one leaves is spent. What is kept for further files is not used for
-    more of the best ones.
+    asks for the whole budget: the room that a better one leaves is spent. What is kept for further files is not
+    used for more of the best ones.
     """
     packing = assembly.packing
     if (
