@@ -223,7 +223,7 @@ GUARDS = (
     Guard("B11", "cli/streams.py", "min(WRITER_SECONDS, silence_seconds)", "0", 1),
     Guard("D16", SQLITE, "old.unlink(missing_ok=True)\n        changes.remove(path)", "old.unlink(missing_ok=True)", 1),
     Guard("D20", "store/postgres/connection.py", '*_guarded("roots", "owner = current_user", "UPDATE"),', "", 2),
-    Guard("D22", SQLITE, "    _open_journals(path)\n", ""),
+    Guard("D22", SQLITE, "                journal.chmod(_FILE_MODE)", "                pass"),
     Guard("D23", "store/postgres/connection.py", '!= "UTF8":', '== "NONE":'),
     Guard("D24", SQLITE, "return version if version > len(STEPS) else 0", "return 0"),
     Guard("E2", SQLITE, "for wanted in (RESERVE_BYTES, SMALL_RESERVE_BYTES):", "for wanted in (RESERVE_BYTES,):", 2),

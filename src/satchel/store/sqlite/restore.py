@@ -59,13 +59,13 @@ def restore(path: Path, *, to_backup: bool = False) -> Restored:
     copy = next((other for other in copies if not damage(other)), None)
     aside = path.with_name(path.name + DAMAGED_SUFFIX)
     if path.exists() and path.stat().st_size and not damage(path):
-        if copy is None:
-            raise StoreError(f"there is no backup beside {path}: one is made each day at the first change")
         if not to_backup:
             raise StoreError(
                 f"{path} is sound: nothing was restored. `satchel memory list --forgotten` lists what can be brought "
-                f"back; `satchel memory restore --to-backup` goes back to {copy.name}, without what was written since"
+                "back; with --to-backup the newest backup takes its place, without what was written since"
             )
+        if copy is None:
+            raise StoreError(f"there is no backup beside {path}: one is made each day at the first change")
         _replace(path, copy.read_bytes(), aside)
         changes.remove(path)
         return Restored(copy, aside)
