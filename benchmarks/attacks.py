@@ -134,6 +134,7 @@ mkfifo pipe; timeout 60 satchel import pipe 2>&1; echo "pipe: $?"; satchel impor
 HOMES = """
 unset SATCHEL_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME
 HOME= satchel remember 'To the root' 2>&1; HOME=rel satchel remember 'To the repository' 2>&1
+SATCHEL_HOME=rel satchel remember 'To the repository' 2>&1
 git status --short; ls -d rel /.local/share/satchel 2> /dev/null; echo done
 """
 PROC = """
@@ -219,7 +220,7 @@ ATTACKS = (
            "tests/cli/test_streams.py::"
            "test_the_lines_of_a_pipe_are_read_as_they_come_and_nobody_waits_for_one_that_is_silent"),
     Attack("R19", "3 to 12 hooks at once at a load of 16", "0 of 132 answered", "benchmarks/hooks_busy.py"),
-    Attack("R20", "HOME empty or relative", "memories in `/.local/share` and in the repository",
+    Attack("R20", "HOME empty or relative, SATCHEL_HOME relative", "memories in `/.local/share` and in the repository",
            "tests/test_config.py::test_no_store_is_put_into_the_repository_or_the_root_folder_by_a_wrong_home", HOMES,
            ("done",), ("?? rel", "/.local/share/satchel\n")),
     Attack("R21", "data folders below /proc", "the disk is full", "this script", PROC, ("done",),
