@@ -158,7 +158,8 @@ def fill_policy(
 ) -> FillPolicy:
     """Return the policy for an answer of this strength, and its remarks for the reader."""
     is_short, is_broad = terms <= weights.SHORT_QUESTION, bool(subject_of(request.query))
-    is_absent = bool(missing.words) and is_short and strength < weights.SURE_STRENGTH
+    # The strength counts the words of a feature apart: without the feature it says nothing.
+    is_absent = bool(missing.words) and is_short and (strength < weights.SURE_STRENGTH or missing.lacks_feature)
     share, most = 1.0, math.inf
     if is_absent and not is_broad:
         share = weights.ABSENT_SHARE

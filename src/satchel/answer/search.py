@@ -34,6 +34,7 @@ from satchel.search.strength import (
     MAX_ABSENT,
     absent_words,
     answer_strength,
+    is_pair,
     present_names,
     relevance_of,
     sure_sentences,
@@ -199,6 +200,11 @@ class Missing(NamedTuple):
     notes: tuple[str, ...] = ()
     past: tuple[str, ...] = ()
 
+    @property
+    def lacks_feature(self) -> bool:
+        """Whether a feature that was asked for by two words is absent."""
+        return any(map(is_pair, self.words))
+
 
 @dataclass(frozen=True)
 class Searched:
@@ -295,7 +301,7 @@ class Searched:
         notes = [f"{quote(clean_field(word, 40))} is in {place}" for word, place in places.items()]
         if absent:
             notes += dict.fromkeys(filter(None, map(str, looked)))
-        names = [word for word in absent if not {"/", "."} & {*word}]
+        names = [word for word in absent if not {"/", ".", " "} & {*word}]
         histories = [bench.store.lexicon(Kind.COMMIT) for bench, _ in self.found] if names else []
         return Missing(tuple(absent), tuple(notes), tuple(present_names(names, histories)))
 

@@ -133,8 +133,8 @@ def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
     """Return the telling words of a question, as written and in its order, that occur in none of these lexicons."""
     searched = [lexicon for lexicon in lexicons if lexicon.chunk_count]
     stop, endings = words.other_language("\n".join(line for _, line in query.zones))
-    telling = list(_telling(query, stop))
-    if not searched or not telling:
+    telling, pair = list(_telling(query, stop)), _FEATURE.search(title_of(query))
+    if not searched or not (telling or pair):
         return ()
     spelled = [term for word in telling for term in _spellings(words.unaccented(word))]
     present = _present(
@@ -143,7 +143,30 @@ def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
     waiting = [word for word in telling if not _is_present(word, lambda terms: not present.isdisjoint(terms))]
     forms = partial(_forms, tuple(map(words.unaccented, endings)))
     waiting = [word for word in waiting if not _is_present(word, lambda terms: bool(_present(terms, searched)), forms)]
-    return tuple(islice((word for word in waiting if not _is_in_pieces(word, forms, searched)), MAX_ABSENT))
+    absent = tuple(islice((word for word in waiting if not _is_in_pieces(word, forms, searched)), MAX_ABSENT))
+    if pair and {*pair.groups()}.isdisjoint(absent) and not _is_pair(pair, forms, searched):
+        absent = (f"{pair['first']} {pair['second']}", *absent)[:MAX_ABSENT]
+    return absent
+
+
+_FEATURE = words.wording("asks whether there is")
+
+
+def is_pair(word: str) -> bool:
+    """Return whether an absent word is the name of a feature in two words, which may both occur apart."""
+    return " " in word
+
+
+def _is_pair(pair: re.Match[str], forms: Callable[[str], Iterable[str]], lexicons: Sequence[Lexicon]) -> bool:
+    """Return whether the two words of a feature occur together in a few lines.
+
+    A project with a rate here and a limit there has no rate limit.
+    """
+    first, second = map(str.lower, pair.groups())
+    if _present([words.stem(first + second)], lexicons):
+        return True
+    written = [[words.EXACT_MARK + word, *forms(word)] for word in (first, second)]
+    return any(_are_together(written, lexicon) for lexicon in lexicons)
 
 
 def is_long(query: Query) -> bool:
