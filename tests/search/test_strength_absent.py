@@ -90,7 +90,7 @@ def test_a_name_whose_pieces_are_together_or_that_is_spelled_otherwise_is_found(
 
 
 def test_words_that_say_little_are_never_named(satchel: Satchel) -> None:
-    assert absent(satchel, "How is it implemented and which function handles the work, please?") == ()
+    assert absent(satchel, "How is it newly implemented anywhere, and which function handles the work, please?") == ()
 
 
 def test_of_a_long_text_only_the_title_and_its_code_count(satchel: Satchel) -> None:

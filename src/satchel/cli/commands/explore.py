@@ -110,8 +110,9 @@ def status_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
 def stats_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """Show what agents received: tokens, lessons, and what came too late.
 
-    Reads the log of editor hooks and the ledgers of sessions, which answers over MCP or with --session have. Reading
-    whole means each of the files once per session; an agent may have read fewer, or the same files anyway.
+    Reads the log of the hooks, and which lines sessions received: by hooks, over MCP, or with --session. Beside
+    their tokens are those of the same files, each read whole once per session. That is not a saving: an agent may
+    have read less of them, or all of them anyway.
     """
     answered = ask(invocation, STATS, arguments)
     report(invocation, answered.envelope, stats_lines(answered.subject), styles=label_styles)
