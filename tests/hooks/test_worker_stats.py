@@ -59,7 +59,7 @@ def test_a_lesson_is_told_with_its_moment_its_session_and_its_title(
     assert run(["stats", "--root", str(worked.root)]) == 0
     shown = capsys.readouterr().out
     assert "Ask Ruben before" in shown
-    assert "tokens would reading them whole cost" in shown
+    assert "tokens, each once per session, of which " in shown
     with worked.engine() as engine:
         engine.memory.memories.forget([lesson["id"].partition(":")[2]])
     titles = {one["id"]: one["title"] for one in stats(worked, capsys)["lessons"]}

@@ -118,19 +118,22 @@ def stats_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     report(invocation, answered.envelope, stats_lines(answered.subject), styles=label_styles)
 
 
+_LATE_HINT = "; while `satchel mcp` or `satchel serve` runs here, hooks answer faster"
+
+
 def stats_lines(stats: DeliveryStats) -> list[str]:
     """Return the figures as lines of a label and values, then a line for each lesson, newest first."""
     read, tokens = stats.read, sum(stats.tokens.values())
-    share = f" ({read.shown_tokens / read.whole_tokens:.0%})" if read.whole_tokens else ""
+    share = f", of which {read.shown_tokens / read.whole_tokens:.0%} was shown" if read.whole_tokens else ""
     gone = f"; {read.gone:,} more are gone" if read.gone else ""
     rows = [
         ("days", f"the last {stats.days:,}"),
         ("hooks", f"{sum(stats.events.values()):,} events: {_counts(stats.events)}" if stats.events else "no events"),
         ("delivered", f"{tokens:,} tokens by hooks: {_counts(stats.tokens)}" if tokens else "nothing by hooks"),
         ("lines shown", f"{read.shown_tokens:,} tokens in {read.files:,} files of {read.sessions:,} sessions{gone}"),
-        ("files whole", f"{read.whole_tokens:,} tokens would reading them whole cost{share}" if read.files else ""),
-        ("not in time", f"{stats.late:,} events, in any folder" if stats.late else ""),
-        ("lessons", f"{len(stats.lessons):,} times a memory or an experience"),
+        ("files whole", f"{read.whole_tokens:,} tokens, each once per session{share}" if read.files else ""),
+        ("not in time", f"{stats.late:,} events, in any folder{_LATE_HINT}" if stats.late else ""),
+        ("lessons", f"{len(stats.lessons):,} memories and experiences, as often as they were delivered"),
     ]
     lessons = [
         f"  {lesson.at}  {lesson.event:<15}  {lesson.host} {lesson.session}  {lesson.title or lesson.id}"
