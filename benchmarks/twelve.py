@@ -93,7 +93,7 @@ TOOLS: Mapping[str, Tool] = {
                     "shows the deciding lines"),
     "satchel --for read": Tool(f"{Path(sys.executable).parent}/satchel", ("--version",), ("index",),
                                ("context", "{question}", "--for", "read"), "one text for a reader without tools"),
-    "contextsmith": Tool("bin/ctxsmith", ("--version",), ("index",), ("context", "{question}", "--budget", "4000"),
+    "contextsmith": Tool("bin/ctxsmith", (), ("index",), ("context", "{question}", "--budget", "4000"),
                          "packs whole functions of few files"),
     "graphify": Tool("bin/graphify", ("--version",), ("update", "."), ("query", "{question}", "--budget", "4000"),
                      "communities, documents and pictures in one drawing"),
@@ -105,6 +105,9 @@ TOOLS: Mapping[str, Tool] = {
                     ("--compress", "--stdout", "--quiet"), "everything of a small repository, in a fixed order"),
 }  # fmt: skip
 
+
+ITS_VERSION = "import importlib.metadata; print(importlib.metadata.version('contextsmith'))"
+"""What tells the version of a tool whose command does not."""
 
 FIGURES = "tokens (mean, most) | seconds to index all | seconds a question (mean)"
 
@@ -147,7 +150,8 @@ def asked(tool: Tool, program: str, repositories: Path) -> Row:
             "HOME": str(home), "PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8", "NO_COLOR": "1",
             "CODEGRAPH_TELEMETRY": "0", "TIKTOKEN_CACHE_DIR": os.environ.get("TIKTOKEN_CACHE_DIR", ""),
         }  # fmt: skip
-        version = run([program, *tool.version], home, variables)[0].split()
+        ask = [program, *tool.version] if tool.version else [str(Path(program).parent / "python"), "-c", ITS_VERSION]
+        version = run(ask, home, variables)[0].split()
         index = 0.0
         for name in dict.fromkeys(one.repository for one in QUESTIONS):
             shutil.copytree(repositories / name, Path(place) / name, symlinks=True)
