@@ -59,7 +59,7 @@ def test_a_lesson_is_told_with_its_moment_its_session_and_its_title(
     assert run(["stats", "--root", str(worked.root)]) == 0
     shown = capsys.readouterr().out
     assert f"1 time, last {lesson['at']} (before-tool 1)  {lesson['title']}\n" in shown
-    assert "lessons       1 delivered, 1 times in all" in shown
+    assert "lessons       1, delivered 1 time (--json has each with its session)\n" in shown
     assert "tokens, each once per session, of which " in shown
     with worked.engine() as engine:
         engine.memory.memories.forget([lesson["id"].partition(":")[2]])

@@ -128,9 +128,8 @@ def stats_lines(stats: DeliveryStats) -> list[str]:
     share = f", of which {read.shown_tokens / read.whole_tokens:.0%} was shown" if read.whole_tokens else ""
     gone = f"; {read.gone:,} more are gone" if read.gone else ""
     distinct, times = len({lesson.id for lesson in stats.lessons}), len(stats.lessons)
-    lessons = (
-        f"{distinct:,} delivered, {times:,} times in all (--json has each time with its session)" if times else "none"
-    )
+    often = f"{times:,} {'time' if times == 1 else 'times'} (--json has each with its session)"
+    lessons = f"{distinct:,}, delivered {often}" if times else "none"
     rows = [
         ("days", f"the last {stats.days:,}"),
         ("hooks", f"{sum(stats.events.values()):,} events: {_counts(stats.events)}" if stats.events else "no events"),
