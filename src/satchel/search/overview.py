@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from posixpath import basename, commonpath, dirname
 
 from satchel.safety import sanitize
@@ -135,7 +135,7 @@ def _entries(
         whole = commonpath([dirname(min(names)), dirname(max(names))]) if is_folder else names[0]
         inside: list[MapEntry] = []
         if is_folder and depth > 1:
-            inside = _entries(whole, {name: sizes[name] for name in names}, commits, allow, depth - 1)
+            inside = _inside(whole, {name: sizes[name] for name in names}, commits, allow, depth - 1)
         entry = MapEntry(
             name=sanitize.line(whole[start:] if whole != path else basename(whole), allow=allow),
             path=whole,
@@ -147,6 +147,21 @@ def _entries(
         )
         entries.append(entry)
     return sorted(entries, key=lambda map_entry: (-map_entry.size, map_entry.path))
+
+
+def _inside(
+    path: str, sizes: Mapping[str, int], commits: Mapping[str, int], allow: Sequence[str], depth: int
+) -> list[MapEntry]:
+    """Return what is inside a folder; of a folder in it that is nearly all of it, as in `lib/`, what is inside that."""
+    inside = _entries(path, sizes, commits, allow, depth)
+    main = inside[0]
+    if not main.is_folder or 5 * main.size < 4 * sum(sizes.values()):
+        return inside
+    within = {name: size for name, size in sizes.items() if name.startswith(f"{main.path}/")}
+    named = [
+        replace(entry, name=f"{main.name}/{entry.name}") for entry in _entries(main.path, within, commits, allow, depth)
+    ]
+    return sorted([*named, *inside[1:]], key=lambda map_entry: (-map_entry.size, map_entry.path))
 
 
 def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
