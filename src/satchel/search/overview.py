@@ -104,7 +104,9 @@ def imports_map(store: Store, allow: Sequence[str]) -> Mapping[str, Sequence[obj
     """Return at most 3,000 `files` of code, and `links`: pairs of a file and what it imports, in Go a folder."""
     names = sorted(store.iterate_keys(Kind.CODE), key=lambda name: (is_secondary(name), name))[:3_000]
     safe = {name: sanitize.line(name, allow=allow) for name in names}
-    pairs = sorted({(safe[one], sanitize.line(other, allow=allow)) for one, other in imports_between(store, names)})
+    pairs = sorted(
+        {(safe[importer], sanitize.line(other, allow=allow)) for importer, other in imports_between(store, names)}
+    )
     return {"files": [{"path": safe[name], "secondary": is_secondary(name)} for name in names], "links": [*pairs]}
 
 
@@ -173,7 +175,7 @@ def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str,
     lines = {
         part.name: part.end - part.start + 1
         for part in store.chunks(row for span in rows for row in span).values()
-        if part.role in {"function", "method"} and _is_telling(part.name)
+        if part.role in {"function", "method"} and _is_specific(part.name)
     }
     last = {name: name.rpartition(".")[2] for name in lines}
     edges = store.edges_to(sorted(set(last.values())), [EdgeType.CALLS])
@@ -203,6 +205,6 @@ def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str,
     return [question for question in questions if question][:MAX_QUESTIONS]
 
 
-def _is_telling(name: str) -> bool:
+def _is_specific(name: str) -> bool:
     last = name.rpartition(".")[2]
     return len(last) >= 4 and last[0].isalpha() and last not in {"main", "init", "setup", "test"}

@@ -406,18 +406,18 @@ class _Roles(NamedTuple):
     paths: dict[int, str]
 
 
-def aside(query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores) -> BoolArray:
+def demoted_documents(query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores) -> BoolArray:
     """Return a mask of the documents of a kind of files that rank lower."""
     roles = lexicon.derived(_Roles, lambda: _roles(store, lexicon, kind))
     if not roles.paths:
         return np.zeros(len(roles.role), dtype=bool)
     requested = [_ROLES.index(role) for role in asked_peripherals(title_of(query))]
-    steps_back = (roles.role >= 0) & lexicon.live_document & ~np.isin(roles.role, requested)
+    demoted = (roles.role >= 0) & lexicon.live_document & ~np.isin(roles.role, requested)
     mentioned = [mention.text.lower().strip("/") for mention in query.paths]
     for position, path in roles.paths.items() if mentioned else ():
         if any(_is_named(path.lower(), name) for name in mentioned):
-            steps_back[position] = False
-    return steps_back & ~_far_better(query, store, lexicon, kind, scores, steps_back)
+            demoted[position] = False
+    return demoted & ~_far_better(query, store, lexicon, kind, scores, demoted)
 
 
 def title_of(query: Query) -> str:
@@ -447,14 +447,14 @@ def _roles(store: Store, lexicon: Lexicon, kind: Kind) -> _Roles:
 
 
 def _far_better(
-    query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores, steps_back: BoolArray
+    query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores, demoted: BoolArray
 ) -> BoolArray:
-    """Return the documents in `steps_back` with a chunk that matches far better than any other file."""
-    best = np.zeros(len(steps_back))
+    """Return the documents in `demoted` with a chunk that matches far better than any other file."""
+    best = np.zeros(len(demoted))
     np.maximum.at(best, lexicon.columns.chunk_document, scores.chunk_matched)
-    ordinary = lexicon.live_document & ~steps_back & (lexicon.columns.document_secondary == 0)
+    ordinary = lexicon.live_document & ~demoted & (lexicon.columns.document_secondary == 0)
     bar = float(scores.document_matched[ordinary].max(initial=0.0))
-    better = steps_back & (best > 0) & (best >= weights.FAR_BETTER * bar)
+    better = demoted & (best > 0) & (best >= weights.FAR_BETTER * bar)
     if kind is not Kind.CODE and better.any():
         code = store.lexicon(Kind.CODE)
         matched = bm25.score(code, query.terms).document_matched[
