@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -44,6 +45,14 @@ class TokenCounter(Protocol):
     def count(self, text: str) -> int:
         """Return the number of tokens, 0 for the empty text. Never raises: a lone surrogate counts as U+FFFD."""
         ...
+
+
+def most_within(count: int, limit: int, tokens_with: Callable[[int], int]) -> int:
+    """Return how many of `count` parts a text of at most `limit` tokens has room for, found by halving.
+
+    `tokens_with` returns the tokens of the text with so many of the first parts, from 1; more parts are more tokens.
+    """
+    return bisect_right(range(1, count + 1), limit, key=tokens_with)
 
 
 class _RankTable(Protocol):

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from markdown_it import MarkdownIt
 
 from satchel import Satchel
-from satchel.answer import pipeline, weights, write
+from satchel.answer import fitting, pipeline, weights, write
 from satchel.answer.candidates import Candidate
 from satchel.answer.packing import BUDGET, Packing
 from satchel.answer.render import RenderRequest, render_with_usage
@@ -69,7 +69,7 @@ def assemble(satchel: Satchel, question: str, **options: Any) -> Assembly:
     caught = Assembly(request, Context("", "", Format.MARKDOWN, (), None))  # type: ignore[arg-type]
 
     def spy(filling: write.Filling) -> write.Fitted:
-        fitted = write.fit(filling)
+        fitted = fitting.fit(filling)
         caught.packing = fitted.packing
         return fitted
 

@@ -21,6 +21,7 @@ from satchel.answer.fill_policy import (
     value_range,
     with_lessons,
 )
+from satchel.answer.fitting import fit
 from satchel.answer.glimpses import is_unsure, with_glimpses
 from satchel.answer.inputs import sections_of
 from satchel.answer.items import counted_items
@@ -31,7 +32,7 @@ from satchel.answer.render.change import ChangeText, change_text
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import Searched, Workbench, search
 from satchel.answer.sections import Section
-from satchel.answer.write import WEAK, Filling, FindPlaces, Fitted, context_of, fit
+from satchel.answer.write import WEAK, Filling, FindPlaces, Fitted, context_of
 from satchel.search.filters import unavailable
 from satchel.tokens import counter
 from satchel.types import LINE_KINDS, Context, Failure, Json, Kind

@@ -17,6 +17,7 @@ from satchel import config
 from satchel.answer import plans
 from satchel.answer.candidates import Candidate
 from satchel.answer.fill_policy import FillPolicy
+from satchel.answer.fitting import fit
 from satchel.answer.items import entity_row
 from satchel.answer.packing import Packing
 from satchel.answer.render import RenderRequest, render
@@ -25,7 +26,7 @@ from satchel.answer.search import Workbench
 from satchel.answer.sections import Section, subtract
 from satchel.answer.shapes import with_related
 from satchel.answer.source_lines import FileLines, without_blank_ends
-from satchel.answer.write import Filling, Relate, context_of, fit
+from satchel.answer.write import Filling, Relate, context_of
 from satchel.engine import Satchel, handle_recorder
 from satchel.errors import SatchelError, UsageError
 from satchel.results.candidates import EntityCandidates, searched_context, supply

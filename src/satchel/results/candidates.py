@@ -28,13 +28,14 @@ from satchel.answer.candidates import (
 )
 from satchel.answer.companions import ImportIndex, binding
 from satchel.answer.fill_policy import FillPolicy
+from satchel.answer.fitting import fit
 from satchel.answer.plans import Plan, PlannedSection
 from satchel.answer.render.labels import group_of
 from satchel.answer.request import AssembleRequest, start_of_day
 from satchel.answer.sections import Group, Section
 from satchel.answer.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.answer.truncation import LADDER, SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
-from satchel.answer.write import Filling, Marking, context_of, fit
+from satchel.answer.write import Filling, Marking, context_of
 from satchel.codec import iso_time
 from satchel.errors import UsageError
 from satchel.results.entities import (
