@@ -129,16 +129,11 @@ FILL = FillPolicy()
 """The policy to show everything that fits."""
 
 
-def shares_budget(request: AssembleRequest) -> bool:
-    """Return whether each kind has its share of the budget: only where the caller or a plan named several."""
-    return len(request.kinds) > 1 or bool(request.plan)
-
-
 def is_weak_match(request: AssembleRequest, sections: Sequence[Section], strength: float) -> bool:
     """Return whether nothing answers the question well; never for plans, changes, pins and candidates from a trace."""
-    if request.plan or request.change is not None or request.pins:
+    if request.scope.plan or request.asked.change is not None or request.asked.pins:
         return False
-    return not is_led(sections) and is_weak(strength, request.min_score)
+    return not is_led(sections) and is_weak(strength, request.scope.min_score)
 
 
 def is_led(sections: Sequence[Section]) -> bool:
@@ -157,35 +152,37 @@ def fill_policy(
     call_sites: tuple[str, ...] = (),
 ) -> FillPolicy:
     """Return the policy for an answer of this strength, and its remarks for the reader."""
-    is_short, is_broad = terms <= weights.SHORT_QUESTION, bool(subject_of(request.query))
+    is_short, is_broad = terms <= weights.SHORT_QUESTION, bool(subject_of(request.asked.query))
     is_absent = bool(missing.words) and is_short and strength < weights.SURE_STRENGTH
     share, most = 1.0, math.inf
     if is_absent and not is_broad:
         share = weights.ABSENT_SHARE
     elif (is_weak or is_absent) and is_short:
         share = weights.WEAK_SHARE
-    if request.places and not is_broad:
+    if request.budget.places and not is_broad:
         most = (weights.UNSURE_TOKENS if unsure else weights.FIND_TOKENS) * max(
-            request.max_tokens / weights.USUAL_BUDGET, 1.0
+            request.budget.max_tokens / weights.USUAL_BUDGET, 1.0
         )
     if share < 1.0 and not is_broad:
         most = min(most, weights.WEAK_TOKENS)
-    least = max(request.max_tokens * share, weights.LEAST_SHORT)
-    limit = 0 if request.fill else int(min(least, request.max_tokens, most))
+    least = max(request.budget.max_tokens * share, weights.LEAST_SHORT)
+    limit = 0 if request.budget.fill else int(min(least, request.budget.max_tokens, most))
     return FillPolicy(
         not_found=missing.words,
         past=missing.past,
         left_out=missing.notes,
         is_weak=is_weak,
-        is_cut=share < 1.0 and not request.fill,
-        most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections
+        is_cut=share < 1.0 and not request.budget.fill,
+        most_items=FILL.most_items if request.scope.plan else request.scope.limit,  # a plan limits each of its sections
         limit=limit,
         first=int(most * weights.FIRST_SHARE) if unsure and share == 1.0 and most * weights.FIRST_SHARE < limit else 0,
         value_range=max(value_range(request), weights.VALUE_RANGE) if unsure else value_range(request),
-        prose_range=weights.FIND_RANGE if request.places and not (request.fill or request.plan or is_broad) else None,
+        prose_range=weights.FIND_RANGE
+        if request.budget.places and not (request.budget.fill or request.scope.plan or is_broad)
+        else None,
         unsure=unsure,
-        shares=shares_budget(request),
-        is_strict=not request.fill,
+        shares=request.scope.shares_budget,
+        is_strict=not request.budget.fill,
         call_sites=call_sites,
     )
 
@@ -200,11 +197,11 @@ def with_lessons(policy: FillPolicy, count: int, max_tokens: int) -> FillPolicy:
 
 def value_range(request: AssembleRequest) -> float:
     """Return the largest distance in value (log scale) from the best candidate to a shown one."""
-    if request.fill or request.plan not in ("", FAILURE):
+    if request.budget.fill or request.scope.plan not in ("", FAILURE):
         return math.inf
-    if request.places and not subject_of(request.query):
+    if request.budget.places and not subject_of(request.asked.query):
         return weights.GLIMPSE_RANGE
-    doublings = max(math.log2(request.max_tokens / weights.USUAL_BUDGET), 0.0)
+    doublings = max(math.log2(request.budget.max_tokens / weights.USUAL_BUDGET), 0.0)
     return weights.VALUE_RANGE + weights.VALUE_RANGE_DOUBLED * doublings
 
 

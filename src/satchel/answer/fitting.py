@@ -49,18 +49,18 @@ def cut(fitted: Fitted, limit: int, shorter: Callable[[Fitted, int], Fitted | No
 
 def fit(filling: Filling) -> Fitted:
     """Choose candidates and write the text, which is counted exactly and never over the limit."""
-    request, policy = filling.request, filling.policy
+    budget, policy = filling.budget, filling.policy
     fitted = _filled(filling)
-    if fitted.items or filling.sent or request.max_tokens >= weights.LEAST_NAMED:
+    if fitted.items or filling.sent or budget.max_tokens >= weights.LEAST_NAMED:
         return fitted
 
-    def shows_item(budget: int) -> bool:
-        limit = weights.LEAST_SHORT if policy.is_weak or policy.not_found else budget
-        limited = policy._replace(limit=min(limit, budget) if policy.limit else 0, first=0)
-        asked = replace(request, max_tokens=budget)
-        return bool(_filled(filling._replace(request=asked, sent=(), policy=limited, relate=None)).items)
+    def shows_item(tokens: int) -> bool:
+        limit = weights.LEAST_SHORT if policy.is_weak or policy.not_found else tokens
+        limited = policy._replace(limit=min(limit, tokens) if policy.limit else 0, first=0)
+        tried = filling._replace(budget=replace(budget, max_tokens=tokens), sent=(), policy=limited, relate=None)
+        return bool(_filled(tried).items)
 
-    return fitted._replace(needed=_least_budget(shows_item, request.max_tokens) if filling.sections else 0)
+    return fitted._replace(needed=_least_budget(shows_item, budget.max_tokens) if filling.sections else 0)
 
 
 def _least_budget(shows_item: Callable[[int], bool], too_small: int) -> int:
@@ -77,42 +77,42 @@ def _least_budget(shows_item: Callable[[int], bool], too_small: int) -> int:
 
 
 def _filled(filling: Filling) -> Fitted:
-    request, tokens = filling.request, filling.tokens
+    budget, tokens = filling.budget, filling.tokens
     alone = frame = frame_of(filling)
     if filling.sent:
-        within = within_room(filling.sent, tokens, request.max_tokens * SENT_SHARE)
+        within = within_room(filling.sent, tokens, budget.max_tokens * SENT_SHARE)
         frame = referring(alone, filling.sent, len(within))
     packing = Packing(filling.inputs, 0)
     if filling.sections:
-        limit = filling.policy.first or filling.policy.limit or request.max_tokens
-        is_small = request.max_tokens < weights.LEAST_NAMED
-        noted = 0 if is_small else NOTE_TOKENS + int(request.max_tokens * weights.LIST_SHARE)
+        limit = filling.policy.first or filling.policy.limit or budget.max_tokens
+        is_small = budget.max_tokens < weights.LEAST_NAMED
+        noted = 0 if is_small else NOTE_TOKENS + int(budget.max_tokens * weights.LIST_SHARE)
         noted += _room_of_places(filling, limit)
-        reserved = int(request.max_tokens * RELATED_SHARE) if filling.relate is not None else 0
-        room = limit - tokens.count(render(frame, (), format=request.format)) - noted - reserved
+        reserved = int(budget.max_tokens * RELATED_SHARE) if filling.relate is not None else 0
+        room = limit - tokens.count(render(frame, (), format=filling.form.format)) - noted - reserved
         packing = Packing(filling.inputs, room).fit()
         page = Page(filling, frame, packing)
         fitted = _within(page, room, limit - reserved)
-        if request.places and fitted.items and not (is_small or filling.policy.is_cut or filling.policy.unsure):
+        if budget.places and fitted.items and not (is_small or filling.policy.is_cut or filling.policy.unsure):
             fitted = _with_best_whole(page, fitted)
         if fitted.items and filling.policy.first:
             fitted = _with_further_files(page, fitted, filling.policy.limit - reserved)
         if filling.relate is not None and fitted.items:
             fitted = _most_related(page, filling.relate(fitted.items, packing))
-        if fitted.items and fitted.used <= request.max_tokens:
+        if fitted.items and fitted.used <= budget.max_tokens:
             return fitted
-    text, used = without_items(alone, filling.sent, tokens, request.max_tokens, request.format)
+    text, used = without_items(alone, filling.sent, tokens, budget.max_tokens, filling.form.format)
     return Fitted(packing, text, used, (), packing.why_stopped)
 
 
 def _room_of_places(filling: Filling, limit: int) -> int:
     """Return the tokens that are kept for places, of a weak answer a share however many there are."""
-    request = filling.request
-    if not request.places:
+    budget = filling.budget
+    if not budget.places:
         return 0
-    share = weights.FEW_PLACES_SHARE if request.max_tokens < weights.LEAST_NAMED else weights.PLACES_SHARE
+    share = weights.FEW_PLACES_SHARE if budget.max_tokens < weights.LEAST_NAMED else weights.PLACES_SHARE
     room = int(limit * share)
-    return room if filling.policy.is_cut else min(room, request.places * PLACE_TOKENS)
+    return room if filling.policy.is_cut else min(room, budget.places * PLACE_TOKENS)
 
 
 def _within(page: Page, room: int, limit: int) -> Fitted:
@@ -125,7 +125,7 @@ def _within(page: Page, room: int, limit: int) -> Fitted:
 
     def room_beside(fitted: Fitted) -> int:
         left = limit - fitted.used
-        if not filling.request.places or filling.request.fill:
+        if not filling.budget.places or filling.budget.fill:
             return left
         # What is kept for places is free where there are fewer.
         spare = _room_of_places(filling, limit) - len(fitted.places.rows) * PLACE_TOKENS
@@ -160,7 +160,7 @@ def _cut(page: Page, fitted: Fitted, limit: int) -> Fitted:
 
 def _with_best_whole(page: Page, fitted: Fitted) -> Fitted:
     """Return the text with the rest of the best function, beyond the usual room, if it takes few tokens."""
-    packing, max_tokens = page.packing, page.filling.request.max_tokens
+    packing, max_tokens = page.packing, page.filling.budget.max_tokens
     shown = (
         (section, candidate)
         for section in packing.groups
@@ -190,5 +190,5 @@ def _with_further_files(page: Page, fitted: Fitted, limit: int) -> Fitted:
 
 def _most_related(page: Page, items: Sequence[ContextItem]) -> Fitted:
     """Return the text with the names of as many neighbours as fit."""
-    most, limit = len(related_entries(items)), page.filling.request.max_tokens
+    most, limit = len(related_entries(items)), page.filling.budget.max_tokens
     return page.write(items, most_within(most, limit, lambda count: page.write(items, count).used))

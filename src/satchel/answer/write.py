@@ -21,7 +21,7 @@ from satchel.answer.render.frame import (
     failure_entry,
     shown_before_entry,
 )
-from satchel.answer.request import AssembleRequest
+from satchel.answer.request import Asked, Budget, Form
 from satchel.answer.sections import Group, Section
 from satchel.safety import sanitize
 from satchel.safety.sanitize import marks
@@ -114,10 +114,12 @@ class Filling(NamedTuple):
     """All that decides what an answer shows.
 
     `sent` are references to what the session has; the neighbours that `relate` adds are named as far as they fit.
-    `terms` are those of the question; `find_places` finds places to look at next.
+    `terms` are those of the question; `find_places` finds places to look at next. `lead` is the kind that comes first.
     """
 
-    request: AssembleRequest
+    asked: Asked
+    budget: Budget
+    form: Form
     marking: Marking
     sections: Sequence[Section]
     failures: Sequence[Failure] = ()
@@ -127,32 +129,34 @@ class Filling(NamedTuple):
     relate: Relate | None = None
     terms: AbstractSet[str] = frozenset()
     find_places: FindPlaces | None = None
+    lead: Kind | None = None
+    workspaces: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> TokenCounter:
-        """The counter of the request."""
-        return counter(self.request.tokenizer)
+        """The counter of the budget."""
+        return counter(self.budget.tokenizer)
 
     @property
     def inputs(self) -> Inputs:
         """The candidates, and how they may fill the answer."""
-        request, policy = self.request, self.policy
+        budget, policy = self.budget, self.policy
         return Inputs(
             self.sections,
             self.tokens,
-            FRAMES[request.format],
+            FRAMES[self.form.format],
             value_range=policy.value_range,
             record_range=max(policy.value_range, weights.VALUE_RANGE),
             prose_range=policy.prose_range,
             most_items=policy.most_items,
             shares=policy.shares,
             chunk_share=ITEM_SHARE if policy.shares else 1.0,
-            chunk_tokens=request.whole_item_tokens,
-            shows_lines=request.show_code,
+            chunk_tokens=budget.whole_item_tokens,
+            shows_lines=self.form.show_code,
             is_strict=policy.is_strict,
-            line_tokens=NUMBER_TOKENS if request.places else 0,
+            line_tokens=NUMBER_TOKENS if budget.places else 0,
             unsure=policy.unsure,
-            least_cut=2 * SMALLEST_PIECE if request.fill else None,
+            least_cut=2 * SMALLEST_PIECE if budget.fill else None,
         )
 
 
@@ -169,7 +173,7 @@ class Page:
 
         Without `most_places` as many places are named as the request has, and all places to look at next.
         """
-        filling, request, packing = self.filling, self.filling.request, self.packing
+        filling, budget, packing = self.filling, self.filling.budget, self.packing
         items = changed or build_items(packing, filling.marking.key, self._built)
         if not items:
             return Fitted(packing)
@@ -178,31 +182,31 @@ class Page:
             stopped = BUDGET  # given results and guidance are shortened for lack of room only
         if not stopped and any(note.source == UNFINISHED for note in filling.failures):
             stopped = UNFINISHED
-        if stopped == BUDGET and policy.is_cut and policy.limit < request.max_tokens:
+        if stopped == BUDGET and policy.is_cut and policy.limit < budget.max_tokens:
             stopped = WEAK
-        shown = summarised(self._frame, items, packing) if request.show_meta else self._frame
+        shown = summarised(self._frame, items, packing) if filling.form.show_meta else self._frame
         hops = self._next()
-        most = request.places if most_places is None else most_places
+        most = budget.places if most_places is None else most_places
         named = places(packing, filling.terms, most, hops) if most else PlaceList()
         stopped = PLACES if named.rows and stopped != WEAK else stopped
         shown = shown._replace(related=related, places=named.lines)
-        if request.max_tokens >= 300:  # smallest budget (tokens) whose footer states the tokens used
-            omitted = list(listed(packing)) if request.max_tokens >= weights.LEAST_NAMED else []
-            count = 0 if request.places else OMISSIONS_SHOWN
+        if budget.max_tokens >= 300:  # smallest budget (tokens) whose footer states the tokens used
+            omitted = list(listed(packing)) if budget.max_tokens >= weights.LEAST_NAMED else []
+            count = 0 if budget.places else OMISSIONS_SHOWN
             first = tuple(omission_of(packing, *row, 0) for row in omitted[:count])
             stop, more = str(STOPS.get(stopped, Stop.COMPLETE)), len(omitted) - len(first)
             if stopped == WEAK and not policy.is_weak:  # the head says so where nothing answers well
                 stop = str(Stop.HISTORY if set(policy.not_found) <= {*policy.past} else Stop.ABSENT)
-            if stopped == PLACES and packing.is_full and 0 < policy.limit < request.max_tokens:
+            if stopped == PLACES and packing.is_full and 0 < policy.limit < budget.max_tokens:
                 stop = f"{stop} (at most {policy.limit:,} tokens, --fill shows more)"
-            shown = shown._replace(limit=request.max_tokens, stopped=stop, overflow=first, overflow_more=more)
-        text, used = render_with_usage(shown, items, request.format, filling.tokens.count)
+            shown = shown._replace(limit=budget.max_tokens, stopped=stop, overflow=first, overflow_more=more)
+        text, used = render_with_usage(shown, items, filling.form.format, filling.tokens.count)
         return Fitted(packing, text, used, tuple(items), stopped, places=named)
 
     def _next(self) -> Sequence[Hop]:
         """Return the places to look at next, found once for the same items."""
         find_places = self.filling.find_places
-        if find_places is None or not self.filling.request.places:
+        if find_places is None or not self.filling.budget.places:
             return ()
         shown = tuple(group for groups in self.packing.groups.values() for group in groups.values())
         if shown not in self._hops:
@@ -212,9 +216,10 @@ class Page:
 
 def frame_of(filling: Filling) -> RenderRequest:
     """Return everything that is written around the items of an answer."""
-    request, tokens, policy, plan = filling.request, filling.tokens, filling.policy, filling.plan
+    budget, form, policy, plan = filling.budget, filling.form, filling.policy, filling.plan
+    tokens = filling.tokens
     notes = sanitize.failures(filling.failures, filling.marking.allow)
-    shown = _notes_shown(notes, tokens, request.max_tokens)
+    shown = _notes_shown(notes, tokens, budget.max_tokens)
     return RenderRequest(
         not_found=policy.not_found,
         past=policy.past,
@@ -223,20 +228,22 @@ def frame_of(filling: Filling) -> RenderRequest:
         call_sites=policy.call_sites,
         hunks=policy.hunks,
         hunks_nonce=nonce(filling.marking.key, "change", "\n".join(policy.hunks)) if policy.hunks else "",
-        query=sanitize.text(request.query, filling.marking.allow),
-        show_sources=request.show_sources,
-        show_handles=request.show_handles,
-        show_code=request.show_code,
-        is_numbered=bool(request.places or (request.change is not None and request.max_tokens >= weights.LEAST_NAMED)),
-        group_by_type=request.group_by_type,
+        query=sanitize.text(filling.asked.query, filling.marking.allow),
+        show_sources=form.show_sources,
+        show_handles=form.show_handles,
+        show_code=form.show_code,
+        is_numbered=bool(
+            budget.places or (filling.asked.change is not None and budget.max_tokens >= weights.LEAST_NAMED)
+        ),
+        group_by_type=form.group_by_type,
         failures=notes[:shown],
         failures_more=len(notes) - shown,
-        tokenizer=f"{tokens.name}, {'exact' if tokens.exact else 'an estimate'}" if request.show_meta else "",
-        truncated=request.show_meta,
-        summary=LONGEST_SUMMARY if request.show_meta else "",
-        view=request.view,
-        workspaces=request.workspaces,
-        lead=request.lead,
+        tokenizer=f"{tokens.name}, {'exact' if tokens.exact else 'an estimate'}" if form.show_meta else "",
+        truncated=form.show_meta,
+        summary=LONGEST_SUMMARY if form.show_meta else "",
+        view=form.view,
+        workspaces=filling.workspaces,
+        lead=filling.lead,
         title=plan.title,
         based_on=plan.based_on,
         has_guidance=any(c.trust is Trust.GUIDANCE for section in filling.sections for c in section.candidates),
@@ -269,20 +276,19 @@ def without_items(
 
 def context_of(filling: Filling, fitted: Fitted, meta: Mapping[str, Any]) -> Context:
     """Return the context of a fitted text, with its omissions, references and failures."""
-    request = filling.request
-    tokens = filling.tokens
+    budget, tokens = filling.budget, filling.tokens
     redacted = marks(fitted.text)
     needed = {"needed_tokens": fitted.needed} if fitted.needed else {}
-    named = {"places": [row.data for row in fitted.places.rows]} if filling.request.places else {}
-    limit = filling.policy.limit or request.max_tokens
-    is_weak, has_places = fitted.stopped == WEAK, bool(request.places and fitted.items)
-    overflow = omissions(fitted.packing, fitted.used, request.max_tokens, limit, is_weak=is_weak, has_places=has_places)
+    named = {"places": [row.data for row in fitted.places.rows]} if filling.budget.places else {}
+    limit = filling.policy.limit or budget.max_tokens
+    is_weak, has_places = fitted.stopped == WEAK, bool(budget.places and fitted.items)
+    overflow = omissions(fitted.packing, fitted.used, budget.max_tokens, limit, is_weak=is_weak, has_places=has_places)
     return Context(
-        query=sanitize.text(request.query),
+        query=sanitize.text(filling.asked.query),
         text=fitted.text,
-        format=request.format,
+        format=filling.form.format,
         items=linked(fitted.items),
-        usage=Usage(request.max_tokens, fitted.used, tokens.name, tokens.exact, fitted.stopped),
+        usage=Usage(budget.max_tokens, fitted.used, tokens.name, tokens.exact, fitted.stopped),
         overflow=overflow,
         sources_used=dict(Counter(Kind(item.source).plural for item in fitted.items)),
         failures=sanitize.failures(filling.failures),

@@ -106,7 +106,7 @@ class ContextAssembler:
             raise UsageError("the question is empty: say what context is needed")
         searched = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if self._can_search(kind))
         request = self._request(query, limit, max_tokens, kinds=searched)
-        plan = plans.Plan(plans.make_plan(request, {}))
+        plan = plans.Plan(plans.make_plan(request.asked, request.scope, {}))
         return await self._searched(request, plan, [query for _ in plan.sections])
 
     async def get_premortem_context(
@@ -125,7 +125,7 @@ class ContextAssembler:
             )
         filters = make_filters(domain=checked_text("the domain", domain), strategy=strategy)
         request = self._request("", limit, max_tokens, filters=filters, plan=plans.PREMORTEM)
-        plan = plans.premortem_plan(request)
+        plan = plans.premortem_plan(request.scope)
         queries = []
         for section in plan.sections:
             query = plans.PREMORTEM_QUESTIONS[section.title].format(domain=domain, strategy=strategy)
@@ -168,12 +168,12 @@ class ContextAssembler:
         request = chosen.request()
         entities, notes = read_results(rows, self.allow)
         folder = root.resolve()
-        supplied = supply(entities, request, root, self._files_of(folder))
-        with self._index_of(root, is_used=request.related) as store:
+        supplied = supply(entities, request.budget, root, self._files_of(folder))
+        with self._index_of(root, is_used=request.budget.related) as store:
             relate = None
             if store is not None:
                 relate = partial(with_related, bench=Workbench(store, self._files_of(folder), self.key))
-            elif request.related:
+            elif request.budget.related:
                 notes.append(Failure(SOURCE, f"nothing related is named: {root} is not the folder of the searcher"))
             context = self._packed(supplied, request, _bounded([*notes, *supplied.notes]), relate)
         if folder not in self._recorders:
@@ -261,11 +261,14 @@ class ContextAssembler:
         """Fit and render. A file that also has parts among the results is shown only if none of its parts is."""
         kept: list[Candidate] = []
         while True:
-            section = supplied.section(kept, imports=request.imports)
+            section = supplied.section(kept, imports=request.budget.imports)
             sections = [section] if section.candidates else []
-            filling = Filling(request, self, sections, problems, policy=FillPolicy(is_strict=False), relate=relate)
+            filling = Filling(
+                request.asked, request.budget, request.form, self, sections, problems,
+                policy=FillPolicy(is_strict=False), relate=relate,
+            )  # fmt: skip
             fitted = fit(filling)
-            context = context_of(filling, fitted, {"view": request.view})
+            context = context_of(filling, fitted, {"view": request.form.view})
             shown = {item.location.path for item in context.items if item.location is not None}
             dropped = [file for file in supplied.whole_files if file not in kept]
             waiting = [file for file in dropped if file.group not in shown]
@@ -275,7 +278,9 @@ class ContextAssembler:
 
     def _request(self, query: str, limit: int, max_tokens: int, **more: Any) -> AssembleRequest:
         budget = check_budget(max_tokens)
-        return replace(self.options.request(), query=query, limit=check_limit(limit), max_tokens=budget, **more)
+        usual = self.options.request()
+        scope = replace(usual.scope, limit=check_limit(limit), **more)
+        return replace(usual, asked=replace(usual.asked, query=query), scope=scope).within(budget)
 
     def _can_search(self, kind: Kind) -> bool:
         return callable(getattr(self._searcher, SEARCHES[kind.plural], None))

@@ -195,7 +195,9 @@ class ReceiptService:
 
     def account_of(self, request: AssembleRequest) -> Account | None:
         """Return the account of the session of a request."""
-        return self.account(request.session, request.ledger, pins=request.pins, shows_lines=request.show_code)
+        return self.account(
+            request.asker.session, request.asker.ledger, pins=request.asked.pins, shows_lines=request.form.show_code
+        )
 
     def account(
         self, session: str, state: str = "", *, pins: Sequence[Pin] = (), shows_lines: bool = True
