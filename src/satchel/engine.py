@@ -533,7 +533,7 @@ class Satchel:
         if "situation" in (saved.get("meta") or {}):
             context, request = self.guidance.replayed(saved, notes)
         else:
-            request = saved_request(saved)
+            request = saved_request(saved, self.settings.redact_allow)
             context = self.answers.unrecorded(request, notes)
         return Replay(request, context, differences(saved, context))
 

@@ -18,6 +18,7 @@ from satchel.testing import TinyRepository
 from satchel.types import Format, Kind
 from tests.e2e.sample import CLIENT
 from tests.e2e.test_question import QUESTION
+from tests.safety.test_sanitize_redact import TOKENS
 
 CHANGE = Change(
     "abc", "work tree", (ChangedFile("a.py", "modified", ((3, 4),), ("f",), ("g",), 2, 1),), "x = 1", ("b.py",)
@@ -152,6 +153,13 @@ def test_a_damaged_request_is_refused(field: str, value: object, message: str) -
 
 def test_a_request_of_an_older_version_that_used_nothing_withdrawn_is_asked_again() -> None:
     assert request_from({**request_data(REQUEST), "soft": False, "file_weights": []}) == REQUEST
+
+
+def test_the_question_of_a_saved_request_is_made_safe() -> None:
+    secret = TOKENS["github-token"]
+    saved_question = {**request_data(REQUEST), "query": f"who\u200b uses {secret}"}
+    assert request_from(saved_question).asked.query == "who uses [REDACTED:github-token]"
+    assert request_from(saved_question, allow=("ghp_",)).asked.query == f"who uses {secret}"
 
 
 def test_a_request_without_its_question_is_refused() -> None:

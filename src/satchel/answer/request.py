@@ -449,13 +449,16 @@ _TEXTS = frozenset({"include", "exclude", "paths"})
 
 
 def make_request(question: str, settings: Settings, options: Mapping[str, Any]) -> AssembleRequest:
-    """Return a checked request from options by name, and settings for missing options. Raises UsageError."""
+    """Return a checked request from options by name, and settings for missing options. Raises UsageError.
+
+    Here the question is made safe: later stages trust it.
+    """
     remaining = dict(options)
     purpose = remaining.pop("purpose", READ)
     if purpose not in WHOLE_ITEM_TOKENS:
         raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
     values: dict[str, Any] = {
-        "query": checked_text("the question", question),
+        "query": sanitize.text(checked_text("the question", question), settings.redact_allow),
         "whole_item_tokens": WHOLE_ITEM_TOKENS[purpose],
         "places": weights.PLACES if purpose == FIND else 0,
         "callers": purpose == EDIT,
@@ -498,8 +501,11 @@ def request_data(request: AssembleRequest) -> dict[str, Any]:
     }
 
 
-def request_from(data: Mapping[str, Any]) -> AssembleRequest:
-    """Return the request of `request_data`. Raises UsageError for fields that this version lacks, and damaged ones."""
+def request_from(data: Mapping[str, Any], allow: Sequence[str] = ()) -> AssembleRequest:
+    """Return the request of `request_data`, its question made safe. Raises UsageError for unknown and damaged fields.
+
+    `allow` are patterns of texts that look like secrets but are not.
+    """
     rows = request_fields()
     for name, meaning in WITHDRAWN.items():
         if data.get(name):
@@ -510,7 +516,7 @@ def request_from(data: Mapping[str, Any]) -> AssembleRequest:
     try:
         if not isinstance(data["query"], str):
             raise TypeError("query is not a text")
-        named = {"types": data["types"], **data}
+        named = {"types": data["types"], **data, "query": sanitize.text(data["query"], allow)}
         return request_with(**{row.name: _loaded(row, named[name]) for name, row in rows.items() if name in named})
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(

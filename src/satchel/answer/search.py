@@ -17,7 +17,6 @@ from satchel.answer.render.labels import quote
 from satchel.answer.source_lines import Unreadable
 from satchel.errors import SatchelError, UsageError
 from satchel.intent import Intent
-from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.search import weights as search_weights
 from satchel.search.bm25 import rarities
@@ -352,8 +351,7 @@ def search(
 def _search_plan(
     asked: Asked, scope: Scope, max_tokens: int, bench: Workbench, files: Sequence[str], *, with_impact: bool
 ) -> Findings:
-    question = sanitize.text(asked.query, bench.allow)
-    query, impact = with_guesses(analyse(question), asked.names, bench), None
+    query, impact = with_guesses(analyse(asked.query), asked.names, bench), None
     if asked.change is not None and with_impact:
         from satchel.search.change_impact import blended, impact_of_change
 
@@ -362,7 +360,7 @@ def _search_plan(
     elif with_impact:
         impact = impact_of_question(query, bench.store)
     plan = plan_of(asked, scope, bench.kinds())
-    meaning = bench.meaning(question)
+    meaning = bench.meaning(asked.query)
     search = _section_search(asked, scope, candidate_count(max_tokens), bench, query, meaning, impact)
     rows, failures = _gathered(asked, scope, max_tokens, plan.sections, query, search, bench, files)
     rows = _at_places(query, rows) if query.only_places else rows

@@ -228,7 +228,7 @@ def frame_of(filling: Filling) -> RenderRequest:
         call_sites=policy.call_sites,
         hunks=policy.hunks,
         hunks_nonce=nonce(filling.marking.key, "change", "\n".join(policy.hunks)) if policy.hunks else "",
-        query=sanitize.text(filling.asked.query, filling.marking.allow),
+        query=filling.asked.query,
         show_sources=form.show_sources,
         show_handles=form.show_handles,
         show_code=form.show_code,
@@ -284,7 +284,7 @@ def context_of(filling: Filling, fitted: Fitted, meta: Mapping[str, Any]) -> Con
     is_weak, has_places = fitted.stopped == WEAK, bool(budget.places and fitted.items)
     overflow = omissions(fitted.packing, fitted.used, budget.max_tokens, limit, is_weak=is_weak, has_places=has_places)
     return Context(
-        query=sanitize.text(filling.asked.query),
+        query=filling.asked.query,
         text=fitted.text,
         format=filling.form.format,
         items=linked(fitted.items),

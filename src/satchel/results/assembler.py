@@ -32,6 +32,7 @@ from satchel.errors import SatchelError, UsageError
 from satchel.results.candidates import EntityCandidates, searched_context, supply
 from satchel.results.entities import SOURCE, read_results
 from satchel.results.searcher import SEARCHES, AssemblyOptions, Searcher, read_options
+from satchel.safety import sanitize
 from satchel.safety.trust import load_key
 from satchel.search.filters import make_filters
 from satchel.settings import Settings
@@ -279,8 +280,9 @@ class ContextAssembler:
     def _request(self, query: str, limit: int, max_tokens: int, **more: Any) -> AssembleRequest:
         budget = check_budget(max_tokens)
         usual = self.options.request()
+        asked = replace(usual.asked, query=sanitize.text(query, self.allow))
         scope = replace(usual.scope, limit=check_limit(limit), **more)
-        return replace(usual, asked=replace(usual.asked, query=query), scope=scope).within(budget)
+        return replace(usual, asked=asked, scope=scope).within(budget)
 
     def _can_search(self, kind: Kind) -> bool:
         return callable(getattr(self._searcher, SEARCHES[kind.plural], None))

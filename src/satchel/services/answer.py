@@ -182,7 +182,7 @@ class AnswerService:
         from satchel.answer.pattern import MAX_LINES, expression, for_texts, groups_of, packed  # few have a pattern
         from satchel.sources.notes import TaskFilter, is_note
 
-        request = make_request(sanitize.text(question, self._root.settings.redact_allow), self._root.settings, options)
+        request = make_request(question, self._root.settings, options)
         today = datetime.fromtimestamp(request.asked.now or time.time()).astimezone().date()
         found: Any = TaskFilter(where, today) if where else expression(pattern)
         in_texts = None if where else for_texts(pattern)
@@ -211,8 +211,7 @@ class AnswerService:
         if change is not None and isinstance(question, str) and not question.strip():
             question = change.question
         check_question(question, has_pins=bool(options.get("include")))
-        settings = self._root.settings
-        request = make_request(sanitize.text(question, settings.redact_allow), settings, options)
+        request = make_request(question, self._root.settings, options)
         if not self._root.siblings(request.asker.workspaces):
             return replace(request, asker=replace(request.asker, workspaces=()))
         if request.asked.change is not None:
@@ -294,7 +293,9 @@ class AnswerService:
             raise NothingChangedError(
                 f"nothing changed in the {change.target} {since}{unseen}: name another revision, or ask a question"
             )
-        query = request.asked.query if is_asked else change.question
+        query = request.asked.query
+        if not is_asked:
+            query = sanitize.text(change.question, self._root.settings.redact_allow)
         shares = {kind: int(request.budget.max_tokens * share) for kind, share in weights.REVIEWED.items()}
         reserves = {**shares, **request.budget.reserves}
         asked, budget = replace(request.asked, query=query, change=change), replace(request.budget, reserves=reserves)

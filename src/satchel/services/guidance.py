@@ -108,7 +108,7 @@ class GuidanceService:
         if not isinstance(meta["situation"], Mapping):
             raise UsageError("the saved situation is damaged: save it again with `satchel situation --json`")
         moment = make_situation(meta["situation"], self._allow)
-        plain, final = make_request(moment.purpose, self._root.settings, {}), saved_request(saved)
+        plain, final = make_request(moment.purpose, self._root.settings, {}), saved_request(saved, self._allow)
         # These fields of the request are derived from the situation again.
         asked = replace(final.asked, query=moment.purpose, pins=plain.asked.pins)
         request = replace(final, asked=asked, scope=replace(final.scope, kinds=plain.scope.kinds))

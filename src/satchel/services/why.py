@@ -278,15 +278,15 @@ class Replay(NamedTuple):
     differences: tuple[str, ...]
 
 
-def saved_request(saved: Data) -> AssembleRequest:
-    """Return the request of a saved envelope. Raises UsageError for anything else."""
+def saved_request(saved: Data, allow: Sequence[str] = ()) -> AssembleRequest:
+    """Return the request of a saved envelope; `allow` as in `request_from`. Raises UsageError for anything else."""
     meta = saved.get("meta")
     data = meta.get("request") if isinstance(meta, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(saved.get("text"), str) or "items" not in saved:
         raise UsageError("this is not a saved context: save one with `satchel context QUESTION --json > FILE`")
     if "lens" in data:
         raise UsageError("this is a saved graph context: it is not replayed, ask again with `satchel graph`")
-    request = request_from(data)
+    request = request_from(data, allow)
     if not request.asker.session:
         return request
     return replace(request, asker=replace(request.asker, ledger=str(saved["meta"].get("ledger", ""))))
