@@ -294,12 +294,13 @@ class Store(ABC):
 
     def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:
         """Return where these names (case-sensitive, unqualified) are defined, without those above `most` chunks."""
-        few = "SELECT count(*) FROM (SELECT DISTINCT chunk FROM definitions WHERE name = value LIMIT ?) AS few"
-        condition, extra = ("", ()) if most is None else (f" WHERE ({few}) <= ?", (most + 1, most))
-        sql = (
-            "SELECT name, owner, chunk, line FROM definitions WHERE name IN "
-            f"(SELECT value FROM json_each(?){condition}) ORDER BY name, chunk, line"
-        )
+        if most is None:
+            few, chosen, extra = "", IN_LIST, tuple[int, ...]()
+        else:  # counted once for each name: in one condition a server may count for each of its definitions
+            count = "SELECT count(*) FROM (SELECT DISTINCT chunk FROM definitions WHERE name = value LIMIT ?) AS held"
+            few = f"WITH few AS MATERIALIZED (SELECT value FROM json_each(?) WHERE ({count}) <= ?) "
+            chosen, extra = "IN (SELECT value FROM few)", (most + 1, most)
+        sql = f"{few}SELECT name, owner, chunk, line FROM definitions WHERE name {chosen} ORDER BY name, chunk, line"
         return [DefinitionRow(*row) for row in self._rows_in(sql, names, extra)]
 
     def paths_named(self, names: Sequence[str], stems: Sequence[str]) -> list[tuple[int, str]]:

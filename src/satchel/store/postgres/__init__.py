@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from psycopg import OperationalError
-from psycopg.errors import QueryCanceled
+from psycopg.errors import InFailedSqlTransaction, QueryCanceled
 
 from satchel.store.database import DatabaseStore, StoreSnapshot
 from satchel.store.postgres import nearest
@@ -200,16 +200,19 @@ class PostgresStore(DatabaseStore):
                         raise
                     return {query: connection.execute(*query).fetchall() for query in asked}
 
-            waited = 0.0
+            waited, is_late = 0.0, False
 
             def run(sql: str, bindings: Sequence[Any]) -> list[Row]:
-                nonlocal waited
+                nonlocal waited, is_late
                 if waited > seconds:
                     raise SlowStoreError(f"{self._server.name} did not answer in time: try again later")
                 asked, started = (sql, tuple(bindings)), time.monotonic()
                 try:
                     found = kept.through([asked], rows)[asked]
-                except QueryCanceled as error:
+                except (QueryCanceled, InFailedSqlTransaction) as error:
+                    is_late |= isinstance(error, QueryCanceled)
+                    if not is_late:  # else a statement of another thread was late, and ended the transaction of both
+                        raise
                     raise SlowStoreError(f"{self._server.name} did not answer in time: try again later") from error
                 waited += time.monotonic() - started
                 return [*found]
