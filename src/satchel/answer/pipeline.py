@@ -98,31 +98,30 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
     bench, asked, scope, budget = searched.bench, request.asked, request.scope, request.budget
     # All candidates are made where they are counted, or where the session may have the best of those that are listed.
     counts_all = request.form.show_meta or (bench.account is not None and bool(bench.account.ledger.rows))
-    reach = math.inf if counts_all else max(value_range(request), weights.VALUE_RANGE)
+    reach = math.inf if counts_all else max(value_range(searched, budget), weights.VALUE_RANGE)
     sections, unreadable = sections_of(searched, budget, reach)
     pinned, unpinned = find_pins(
         asked.pins, [(workbench.prefix, workbench.lines, workbench.store) for workbench in bench.every]
     )
-    sections = with_pins(_best_entities(sections, request), pinned, scope.weights, scope.limit)
+    sections = with_pins(_best_entities(sections, searched, budget), pinned, scope.weights, scope.limit)
     lead = scope.lead
     if lead is None and not scope.plan:
         lead = _lead(searched, sections)
         sections = sorted(sections, key=lambda section: section.kind is not lead) if lead else sections
     sections, unguided = _with_guides(request, bench, sections, guides)
-    impacts, strength = searched.impacts, searched.strength
+    impacts = searched.impacts
     glimpses = bool(budget.places) and not scope.plan and asked.change is None
     unsure = glimpses and is_unsure(sections)
     if glimpses:
         sections = [with_glimpses(section, searched.terms, searched.rarities, unsure=unsure) for section in sections]
     is_sure = any(impact.is_sure for _, impact in impacts)
     is_known = any(impact.is_question for _, impact in impacts)  # what the question names is found
-    listing, told = _listed_calls(request, searched)
+    listing, told = _listed_calls(searched, budget)
     policy = fill_policy(
-        request,
-        searched.missing,
-        sum(not term.guessed for term in searched.findings.query.terms),
-        1.0 if is_sure or is_led(sections) else strength,
-        is_weak=not is_known and scope.kinds != (Kind.CONTEXT,) and is_weak_match(request, sections, strength),
+        searched,
+        budget,
+        1.0 if is_sure or is_led(sections) else searched.strength,
+        is_weak=not is_known and scope.kinds != (Kind.CONTEXT,) and is_weak_match(searched, sections),
         unsure=unsure,
         call_sites=(*told.notes, *call_site_lines(listing, counter(budget.tokenizer), budget.max_tokens)),
     )._replace(hunks=told.hunks)
@@ -157,18 +156,17 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
     )
 
 
-def _listed_calls(request: AssembleRequest, searched: Searched) -> tuple[list[Json], ChangeText]:
+def _listed_calls(searched: Searched, budget: Budget) -> tuple[list[Json], ChangeText]:
     """Return the lists of calls and the text about a change, which shows its calls: listed are then only the others."""
     listing = [row for prefix, impact in searched.impacts for row in impact.listing(prefix)]
-    if request.asked.change is None:
+    change = searched.asked.change
+    if change is None:
         return listing, ChangeText()
-    gone = {name for file in request.asked.change.files for name in file.removed}
+    gone = {name for file in change.files for name in file.removed}
     listing = [row if row["name"] in gone else {**row, "files": (), "calls": 0} for row in listing]
     listing = [row for row in listing if row["unresolved"] or row["files"] or row["elsewhere"]]
     reach = next((impact.reach for _, impact in searched.impacts), None)
-    return listing, change_text(
-        request.asked.change, reach, counter(request.budget.tokenizer), request.budget.max_tokens
-    )
+    return listing, change_text(change, reach, counter(budget.tokenizer), budget.max_tokens)
 
 
 def _place_finder(budget: Budget, searched: Searched, sections: Sequence[Section]) -> FindPlaces | None:
@@ -213,21 +211,22 @@ def _with_line_counts(fitted: Fitted, bench: Workbench) -> tuple[Fitted, list[Fa
     return fitted._replace(items=items), failures
 
 
-def _best_entities(sections: Sequence[Section], request: AssembleRequest) -> Sequence[Section]:
+def _best_entities(sections: Sequence[Section], searched: Searched, budget: Budget) -> Sequence[Section]:
     """Return the sections with the candidates of the most relevant chunks; a section without any is left out."""
-    if request.scope.entity_limit is None:
+    scope = searched.scope
+    if scope.entity_limit is None:
         return sections
     bests = {section: section.highest_value for section in sections}
     ranked: dict[str, tuple[float, int, int, str]] = {}
     for position, section in enumerate(sections):
-        best = bests[section] if request.scope.shares_budget else max(bests.values())
+        best = bests[section] if scope.shares_budget else max(bests.values())
         for rank, candidate in enumerate(section.candidates):
-            if candidate.value < best - value_range(request):
+            if candidate.value < best - value_range(searched, budget):
                 continue
             chunk = candidate.chunk.id
             row = (-candidate.hit.relevance, rank, position, chunk)
             ranked[chunk] = min(row, ranked.get(chunk, row))
-    kept = {chunk for *_, chunk in sorted(ranked.values())[: request.scope.entity_limit]}
+    kept = {chunk for *_, chunk in sorted(ranked.values())[: scope.entity_limit]}
     chosen = (
         replace(section, candidates=tuple(other for other in section.candidates if other.chunk.id in kept))
         for section in sections

@@ -236,9 +236,10 @@ def guide_hit(guide: Guide, place: int) -> Hit:
 
 def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: float, account: Account | None) -> Section:
     """Return the guides in order, each with its longest text that fits the room of all guides, and the shorter ones."""
-    count = counter(request.budget.tokenizer).count
+    budget, weight = request.budget, request.scope.weights.get(Kind.CONTEXT, 1.0)
+    count = counter(budget.tokenizer).count
     # Tokens of the head, section titles and footer with its notes; an upper estimate, the remaining room is filled.
-    room = request.budget.max_tokens - 90 - min(need, request.budget.max_tokens * HISTORY_SHARE)
+    room = budget.max_tokens - 90 - min(need, budget.max_tokens * HISTORY_SHARE)
     rows: list[tuple[Guide, Candidate, int]] = []
     for guide in sorted(guides, key=lambda guide: (not guide.must, -guide.priority)):
         made = _candidate(guide, len(rows))
@@ -257,9 +258,7 @@ def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: floa
             candidate = _offering(whole, whole.steps, guide.entries, count)
         candidates.append(candidate)
         room -= min(candidate.size + frame, max(room, 0.0))
-    return Section(
-        Kind.CONTEXT, request.scope.weights.get(Kind.CONTEXT, 1.0), tuple(candidates), {}, len(candidates) or 1
-    )
+    return Section(Kind.CONTEXT, weight, tuple(candidates), {}, len(candidates) or 1)
 
 
 def _shortened(guide: Guide, candidate: Candidate, room: float, later: float, count: Callable[[str], int]) -> Candidate:

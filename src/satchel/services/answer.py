@@ -231,9 +231,7 @@ class AnswerService:
             if catch_up is not None and _is_unsure(context) and catch_up(workspaces=request.asker.workspaces):
                 context = self._assembled(request, notes, account)
             tell(context)
-        return self._receipts.keep(
-            context, account, request.asker.session, handles_of(context), request.asker.workspaces
-        )
+        return self._receipts.keep(context, account, handles_of(context), request.asker.workspaces)
 
     def unrecorded(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """Return an answer without recording it: its handles cannot be expanded. For internal questions."""
@@ -256,15 +254,13 @@ class AnswerService:
                 lessons = lessons_context(share, request.form.format, noted, told, "", {"revision": bench.revision})
                 request = request.within(max(request.budget.max_tokens - lessons.usage.used, 1))
                 context = assemble(request, bench, self._guides, searched.without_lessons)
-        deliver = partial(self._receipts.keep, lessons, account, request.asker.session, handles_of(lessons))
+        deliver = partial(self._receipts.keep, lessons, account, handles_of(lessons))
         return Unasked(lessons, deliver, request, with_account(self._marked(context), account, ()))
 
     def deliver(self, request: AssembleRequest, context: Context) -> Context:
         """Record handles and session of an answer of `unrecorded` that is sent after all."""
         account = self._receipts.account_of(request)
-        return self._receipts.keep(
-            context, account, request.asker.session, handles_of(context), request.asker.workspaces
-        )
+        return self._receipts.keep(context, account, handles_of(context), request.asker.workspaces)
 
     def _assembled(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
         """Return the answer, with a mark of the settings that shaped it."""

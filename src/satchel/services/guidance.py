@@ -82,12 +82,12 @@ class GuidanceService:
         moment = make_situation(situation, self._allow, self._root.places.root)
         options.setdefault("limit", ITEMS)
         request = make_request(moment.purpose, self._root.settings, options)
-        account = self._receipts.account(request.asker.session, request.asker.ledger, pins=request.asked.pins)
+        account = self._receipts.account_of(request)
         before = [*notes, *(self._root.refresh() if refresh else ())]
         with self._receipts.traced() as tell:
             answer, final, handles = self._assembled(moment, request, context, judge, before, account)
             tell(answer)
-        return self._receipts.keep(answer, account, request.asker.session, handles), final
+        return self._receipts.keep(answer, account, handles), final
 
     def guides_for(self, task: str, now: float) -> tuple[list[Guide], list[Failure]]:
         """Return the contexts and instruction files that apply to a task at a time, without what their rules inject."""
@@ -114,7 +114,7 @@ class GuidanceService:
         request = replace(final, asked=asked, scope=replace(final.scope, kinds=plain.scope.kinds))
         path = meta.get("context")
         context = path if isinstance(path, str) else None
-        account = self._receipts.account(request.asker.session, request.asker.ledger, pins=request.asked.pins)
+        account = self._receipts.account_of(request)
         answer, final, _ = self._assembled(moment, request, context, None, notes, account)
         return with_account(answer, account, ()), final
 

@@ -75,7 +75,7 @@ class LessonService:
         done with the files.
         """
         request = make_request("", self._root.settings, options)
-        account = self._receipts.account(request.asker.session, request.asker.ledger)
+        account = self._receipts.account_of(request)
         recent, failures = recent_files(self._root.places.root) if files is None else (files, [])
         about = LAST_FILES if files is None else ", ".join(clean_field(path) for path in recent[:NAMED_FILES])
         for attempt in attempts(self._root):
@@ -90,7 +90,7 @@ class LessonService:
                 context = lessons_context(
                     request.budget, request.form.format, bench, hits, about, {"revision": bench.revision}
                 )
-        return context, partial(self._receipts.keep, context, account, request.asker.session, handles_of(context))
+        return context, partial(self._receipts.keep, context, account, handles_of(context))
 
     def brief(self, request: AssembleRequest, answer: Callable[[AssembleRequest], Context]) -> Context:
         """Return the brief of a request, which `answer` gives: in Markdown after the lessons of the last files."""
