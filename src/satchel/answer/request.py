@@ -334,7 +334,12 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How the text is written. `view` names the layout; with `show_meta` the footer tells how the answer was made."""
+    """How the text is written. `view` names the layout.
+
+    `show_sources` adds the list of the first ten sources, `show_handles` the handles of what is shown in part. Without
+    `show_code` a file is shown as locations and names. `group_by_type` puts the items under the four titles by type
+    instead of one section per kind. With `show_meta` the footer tells how the answer was made.
+    """
 
     format: Format = field(default=Format.MARKDOWN, metadata=_option(parse_format, setting="context_format"))
     view: View = field(default=View.SECTIONS, metadata=_option(parse_view))

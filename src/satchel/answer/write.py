@@ -26,7 +26,7 @@ from satchel.answer.sections import Group, Section
 from satchel.safety import sanitize
 from satchel.safety.sanitize import marks
 from satchel.safety.trust import nonce
-from satchel.tokens import TokenCounter, counter, most_within
+from satchel.tokens import TokenCounter, counter, first_within, most_within
 from satchel.types import (
     UNFINISHED,
     Context,
@@ -229,19 +229,15 @@ def frame_of(filling: Filling) -> RenderRequest:
         hunks=policy.hunks,
         hunks_nonce=nonce(filling.marking.key, "change", "\n".join(policy.hunks)) if policy.hunks else "",
         query=filling.asked.query,
-        show_sources=form.show_sources,
-        show_handles=form.show_handles,
-        show_code=form.show_code,
+        form=form,
         is_numbered=bool(
             budget.places or (filling.asked.change is not None and budget.max_tokens >= weights.LEAST_NAMED)
         ),
-        group_by_type=form.group_by_type,
         failures=notes[:shown],
         failures_more=len(notes) - shown,
         tokenizer=f"{tokens.name}, {'exact' if tokens.exact else 'an estimate'}" if form.show_meta else "",
         truncated=form.show_meta,
         summary=LONGEST_SUMMARY if form.show_meta else "",
-        view=form.view,
         workspaces=filling.workspaces,
         lead=filling.lead,
         title=plan.title,
@@ -253,11 +249,7 @@ def frame_of(filling: Filling) -> RenderRequest:
 def _notes_shown(notes: Sequence[Failure], tokens: TokenCounter, budget: int) -> int:
     """Return how many of these notes are written."""
     room = max(budget * NOTES_SHARE, min(budget * FEW_NOTES_SHARE, FEW_NOTES_TOKENS))
-    for count, note in enumerate(notes):
-        room -= tokens.count(failure_entry(note)) + 1
-        if room < 0:
-            return count
-    return len(notes)
+    return first_within((tokens.count(failure_entry(note)) + 1 for note in notes), room)
 
 
 def without_items(
@@ -310,12 +302,8 @@ def _numbered(number: int, noun: str, what: str) -> str:
 
 def within_room(sent: Sequence[ShownBefore], tokens: TokenCounter, room: float) -> Sequence[ShownBefore]:
     """Return as many of the first references as fit into about `room` tokens."""
-    for count, before in enumerate(sent):
-        # `Shown before: ` with its line end in the plainest format; XML and JSON write it a token longer.
-        room -= tokens.count(shown_before_entry(before)) + 6
-        if room < 0:
-            return sent[:count]
-    return sent
+    # `Shown before: ` with its line end in the plainest format; XML and JSON write it a token longer.
+    return sent[: first_within((tokens.count(shown_before_entry(before)) + 6 for before in sent), room)]
 
 
 def references_alone(

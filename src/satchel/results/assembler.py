@@ -21,7 +21,15 @@ from satchel.answer.fitting import fit
 from satchel.answer.items import entity_row
 from satchel.answer.packing import Packing
 from satchel.answer.render import RenderRequest, render
-from satchel.answer.request import AssembleRequest, check_budget, check_limit, parse_format, parse_kinds, parse_view
+from satchel.answer.request import (
+    AssembleRequest,
+    Form,
+    check_budget,
+    check_limit,
+    parse_format,
+    parse_kinds,
+    parse_view,
+)
 from satchel.answer.search import Workbench
 from satchel.answer.sections import Section, subtract
 from satchel.answer.shapes import with_related
@@ -193,9 +201,8 @@ class ContextAssembler:
         shown = written[1] if view is None else parse_view(view)
         if (layout, shown) == written:
             return context.text
-        frame = RenderRequest(
-            query=context.query, group_by_type=self.options.group_by_type, failures=context.failures, view=shown
-        )
+        form = Form(view=shown, group_by_type=self.options.group_by_type)
+        frame = RenderRequest(context.query, form, failures=context.failures)
         return render(frame, context.items, format=layout) if context.items else ""
 
     def clear_cache(self) -> None:
