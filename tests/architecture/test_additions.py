@@ -108,7 +108,7 @@ with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}
 OTHERS = {
     "types.py": (("Format", 'COMPACT = "compact"'),),
     "answer/packing.py": (("FRAMES", "Format.COMPACT: TextFrame(21, 8)"),),
-    "answer/request.py": (("Form", "is_loud: bool = False"),),
+    "answer/request.py": (("TextForm", "is_loud: bool = False"),),
     "operations/ask.py": (
         ("_REQUEST", 'Parameter("is_loud", Shape.SWITCH, "In capital letters.", default=False, flags=("--loud",))'),
     ),

@@ -19,7 +19,7 @@ from satchel.types import LESSON_KINDS, Hit, Kind, Signal
 from satchel.vocabulary import DEFAULT_IMPORTANCE, MemoryCategory, OutcomeStatus
 
 if TYPE_CHECKING:
-    from satchel.answer.request import Asked, Scope
+    from satchel.answer.request import Asked, SearchScope
 
 LESSON_FRAME, LONGEST_LESSON, CHARACTERS_PER_TOKEN = 6, 240, 4.5
 """Tokens around a lesson, the most characters that one has where others follow, and characters of a token."""
@@ -31,7 +31,7 @@ _RULES_OUT = wording("rules something out")
 _FACTS = frozenset({MemoryCategory.FACT, MemoryCategory.EVENT})
 
 
-def gives_lessons(asked: Asked, scope: Scope, query: Query, kind: Kind) -> bool:
+def gives_lessons(asked: Asked, scope: SearchScope, query: Query, kind: Kind) -> bool:
     """Return whether records of a kind are shown unasked: those that bear on the question, in their own share.
 
     They are asked for where a kind is named, except by a situation, which never asks for records by kind.

@@ -21,7 +21,7 @@ from satchel.answer.freshness import Freshener
 from satchel.answer.lessons import lesson_candidate
 from satchel.answer.omissions import OMISSIONS
 from satchel.answer.plans import PlannedSection, role_is_asked
-from satchel.answer.request import Budget, Scope
+from satchel.answer.request import Budget, SearchScope
 from satchel.answer.search import Searched, Workbench, section_floor
 from satchel.answer.sections import (
     Follow,
@@ -190,7 +190,7 @@ def _on_one_scale(
     return made
 
 
-def is_wanted(hit: Hit, scope: Scope, prefix: str = "") -> bool:
+def is_wanted(hit: Hit, scope: SearchScope, prefix: str = "") -> bool:
     """Return whether a hit matches the globs and roles of what is asked for; `exclude` may name records by their ids.
 
     `prefix` is before its path.
@@ -203,7 +203,7 @@ def is_wanted(hit: Hit, scope: Scope, prefix: str = "") -> bool:
     return is_path_wanted(scope, f"{prefix}{location.path}")
 
 
-def is_path_wanted(scope: Scope, path: str) -> bool:
+def is_path_wanted(scope: SearchScope, path: str) -> bool:
     """Return whether the globs of what is asked for admit a path."""
     if scope.paths and not _is_among(path, scope.paths):
         return False

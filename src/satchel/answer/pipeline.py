@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from satchel.answer import weights
 from satchel.answer.fill_policy import (
+    FillPolicy,
     documents_lead,
     fill_policy,
     is_led,
@@ -95,27 +96,60 @@ def _lead(searched: Searched, sections: Sequence[Section]) -> Kind | None:
 
 def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | None) -> Filling:
     """Return all that decides what the answer shows."""
-    bench, asked, scope, budget = searched.bench, request.asked, request.scope, request.budget
-    # All candidates are made where they are counted, or where the session may have the best of those that are listed.
-    counts_all = request.form.show_meta or (bench.account is not None and bool(bench.account.ledger.rows))
-    reach = math.inf if counts_all else max(value_range(searched, budget), weights.VALUE_RANGE)
-    sections, unreadable = sections_of(searched, budget, reach)
-    pinned, unpinned = find_pins(
-        asked.pins, [(workbench.prefix, workbench.lines, workbench.store) for workbench in bench.every]
-    )
-    sections = with_pins(_best_entities(sections, searched, budget), pinned, scope.weights, scope.limit)
+    bench, scope, budget = searched.bench, request.scope, request.budget
+    sections, failures = _sections(request, searched)
     lead = scope.lead
     if lead is None and not scope.plan:
         lead = _lead(searched, sections)
         sections = sorted(sections, key=lambda section: section.kind is not lead) if lead else sections
     sections, unguided = _with_guides(request, bench, sections, guides)
-    impacts = searched.impacts
-    glimpses = bool(budget.places) and not scope.plan and asked.change is None
+    glimpses = bool(budget.places) and not scope.plan and request.asked.change is None
     unsure = glimpses and is_unsure(sections)
     if glimpses:
         sections = [with_glimpses(section, searched.terms, searched.rarities, unsure=unsure) for section in sections]
-    is_sure = any(impact.is_sure for _, impact in impacts)
-    is_known = any(impact.is_question for _, impact in impacts)  # what the question names is found
+    relate = None
+    if budget.related:
+        from satchel.answer.shapes import with_related  # here, because few questions ask for it
+
+        relate = partial(with_related, bench=bench)
+    return Filling(
+        request.asked,
+        budget,
+        request.form,
+        bench,
+        sections,
+        (*bench.notes, *_unavailable(searched), *failures, *searched.failures, *unguided),
+        searched.findings.plan,
+        bench.account.references() if bench.account is not None else (),
+        _policy(searched, budget, sections, lead, unsure=unsure),
+        relate,
+        searched.terms,
+        _place_finder(budget, searched, sections),
+        lead,
+        request.asker.workspaces,
+    )
+
+
+def _sections(request: AssembleRequest, searched: Searched) -> tuple[list[Section], list[Failure]]:
+    """Return the candidates of what was found and of what is pinned, by section, and failures to read them."""
+    bench, scope, budget = searched.bench, request.scope, request.budget
+    # All candidates are made where they are counted, or where the session may have the best of those that are listed.
+    counts_all = request.form.show_meta or (bench.account is not None and bool(bench.account.ledger.rows))
+    reach = math.inf if counts_all else max(value_range(searched, budget), weights.VALUE_RANGE)
+    sections, unreadable = sections_of(searched, budget, reach)
+    places = [(workbench.prefix, workbench.lines, workbench.store) for workbench in bench.every]
+    pinned, unpinned = find_pins(request.asked.pins, places)
+    sections = with_pins(_best_entities(sections, searched, budget), pinned, scope.weights, scope.limit)
+    return sections, [*unreadable, *unpinned]
+
+
+def _policy(
+    searched: Searched, budget: Budget, sections: Sequence[Section], lead: Kind | None, *, unsure: bool
+) -> FillPolicy:
+    """Return how the answer is filled, and its remarks for the reader."""
+    scope = searched.scope
+    is_sure = any(impact.is_sure for _, impact in searched.impacts)
+    is_known = any(impact.is_question for _, impact in searched.impacts)  # what the question names is found
     listing, told = _listed_calls(searched, budget)
     policy = fill_policy(
         searched,
@@ -133,27 +167,7 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
         policy = policy._replace(is_weak=policy.is_weak and not answered.issuperset(policy.not_found))
     if scope.kinds and not set(scope.kinds) & set(LINE_KINDS):  # code may have what the records lack
         policy = policy._replace(not_found=searched.nowhere(policy.not_found))
-    relate = None
-    if budget.related:
-        from satchel.answer.shapes import with_related  # here, because few questions ask for it
-
-        relate = partial(with_related, bench=bench)
-    return Filling(
-        asked,
-        budget,
-        request.form,
-        bench,
-        sections,
-        (*bench.notes, *_unavailable(searched), *unreadable, *unpinned, *searched.failures, *unguided),
-        searched.findings.plan,
-        bench.account.references() if bench.account is not None else (),
-        policy,
-        relate,
-        searched.terms,
-        _place_finder(budget, searched, sections),
-        lead,
-        request.asker.workspaces,
-    )
+    return policy
 
 
 def _listed_calls(searched: Searched, budget: Budget) -> tuple[list[Json], ChangeText]:

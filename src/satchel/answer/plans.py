@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.answer import weights
 from satchel.answer.render.frame import DEFAULT_TITLE
-from satchel.answer.request import Asked, AssembleRequest, Scope, make_request
+from satchel.answer.request import Asked, AssembleRequest, SearchScope, make_request
 from satchel.errors import UsageError
 from satchel.safety import sanitize
 from satchel.search import weights as search_weights
@@ -164,7 +164,7 @@ class Plan(NamedTuple):
     based_on: Kind | None = None
 
 
-def plan_of(asked: Asked, scope: Scope, available: Mapping[Kind, int]) -> Plan:
+def plan_of(asked: Asked, scope: SearchScope, available: Mapping[Kind, int]) -> Plan:
     """Return the plan of a question; `available` counts the chunks of each kind. Raises UsageError if it is unknown.
 
     Our contexts are not searched: which of them apply does not depend on the words of the question alone.
@@ -179,7 +179,7 @@ def plan_of(asked: Asked, scope: Scope, available: Mapping[Kind, int]) -> Plan:
     return brief_plan(scope) if scope.plan == BRIEF else premortem_plan(scope)
 
 
-def make_plan(asked: Asked, scope: Scope, available: Mapping[Kind, int]) -> tuple[PlannedSection, ...]:
+def make_plan(asked: Asked, scope: SearchScope, available: Mapping[Kind, int]) -> tuple[PlannedSection, ...]:
     """Return sections in the order of the context: the kinds asked for, else every kind that has chunks.
 
     Each may have all items of the answer. A kind without weight is not searched.
@@ -195,7 +195,7 @@ def make_plan(asked: Asked, scope: Scope, available: Mapping[Kind, int]) -> tupl
     return tuple(PlannedSection(kind, weight, scope.limit) for kind, weight in of_kind.items() if weight > 0)
 
 
-def needs_history(asked: Asked, scope: Scope, since: str | None = None) -> bool:
+def needs_history(asked: Asked, scope: SearchScope, since: str | None = None) -> bool:
     """Return whether a question is about commits, or a change `since` one: without them there is no answer."""
     is_named = Kind.COMMIT in scope.kinds or SearchStrategy.HISTORY in scope.searches
     return is_named or bool(since) or _asks_of_history(asked.query)
@@ -211,7 +211,7 @@ def role_is_asked(kind: Kind, role: Role, roles: Sequence[Role]) -> bool:
     return not relevant or role in relevant
 
 
-def premortem_plan(scope: Scope) -> Plan:
+def premortem_plan(scope: SearchScope) -> Plan:
     """Return the sections of a premortem for the domain and the optional strategy in the filters."""
     from satchel.search.rank_without_query import FieldRanking  # here, as below: most requests name no plan
 
@@ -239,7 +239,7 @@ def premortem_plan(scope: Scope) -> Plan:
     return Plan(tuple(sections), title, unique=True, based_on=Kind.EXPERIENCE)
 
 
-def brief_plan(scope: Scope) -> Plan:
+def brief_plan(scope: SearchScope) -> Plan:
     """Return what is pinned, top values, recent events (memories and experiences), key memories, and last commits."""
     from satchel.search.rank_without_query import FieldRanking
 
@@ -264,7 +264,7 @@ def brief_plan(scope: Scope) -> Plan:
     )
 
 
-def failure_plan(asked: Asked, scope: Scope) -> Plan:
+def failure_plan(asked: Asked, scope: SearchScope) -> Plan:
     """Return failed attempts, repairs and remembered errors for the names in a failure, and code for its full text."""
     query = analyse(asked.query)
     if _reports_success(query):

@@ -260,7 +260,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SearchScope:
     """What is searched, and what of it may answer.
 
     `kinds` is empty for "every kind that has chunks"; `plan` names a plan in their place (`satchel.answer.plans`),
@@ -333,7 +333,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class TextForm:
     """How the text is written. `view` names the layout.
 
     `show_sources` adds the list of the first ten sources, `show_handles` the handles of what is shown in part. Without
@@ -375,9 +375,9 @@ class AssembleRequest:
     """
 
     asked: Asked
-    scope: Scope
+    scope: SearchScope
     budget: Budget
-    form: Form
+    form: TextForm
     asker: Asker
 
     def within(self, max_tokens: int) -> AssembleRequest:
@@ -385,7 +385,7 @@ class AssembleRequest:
         return replace(self, budget=replace(self.budget, max_tokens=max_tokens))
 
 
-PARTS: Mapping[str, type] = {"asked": Asked, "scope": Scope, "budget": Budget, "form": Form, "asker": Asker}
+PARTS: Mapping[str, type] = {"asked": Asked, "scope": SearchScope, "budget": Budget, "form": TextForm, "asker": Asker}
 """Field of a request -> its class."""
 
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from satchel.answer.freshness import ListChanged
     from satchel.answer.items import CountLines
-    from satchel.answer.request import Asked, Scope
+    from satchel.answer.request import Asked, SearchScope
     from satchel.answer.session import Account
     from satchel.answer.source_lines import FileLines
     from satchel.embed import Embedder
@@ -204,7 +204,7 @@ class Searched:
     """What was searched for, and found on each bench, that of the first workspace first."""
 
     asked: Asked
-    scope: Scope
+    scope: SearchScope
     found: tuple[tuple[Workbench, Findings], ...]
 
     @property
@@ -332,7 +332,7 @@ class Searched:
 
 def search(
     asked: Asked,
-    scope: Scope,
+    scope: SearchScope,
     max_tokens: int,
     bench: Workbench,
     *,
@@ -349,7 +349,7 @@ def search(
 
 
 def _search_plan(
-    asked: Asked, scope: Scope, max_tokens: int, bench: Workbench, files: Sequence[str], *, with_impact: bool
+    asked: Asked, scope: SearchScope, max_tokens: int, bench: Workbench, files: Sequence[str], *, with_impact: bool
 ) -> Findings:
     query, impact = with_guesses(analyse(asked.query), asked.names, bench), None
     if asked.change is not None and with_impact:
@@ -385,7 +385,7 @@ def _at_places(query: Query, rows: list[Gathered]) -> list[Gathered]:
 
 def _gathered(
     asked: Asked,
-    scope: Scope,
+    scope: SearchScope,
     max_tokens: int,
     sections: Sequence[PlannedSection],
     query: Query,
@@ -407,7 +407,7 @@ def _gathered(
 
 
 def _led_to(
-    asked: Asked, scope: Scope, rows: Sequence[Gathered], search: _Search, bench: Workbench
+    asked: Asked, scope: SearchScope, rows: Sequence[Gathered], search: _Search, bench: Workbench
 ) -> tuple[list[str], list[Failure]]:
     """Return the files that a question leads to, best first; code and documents are searched if they were not yet."""
     failures: list[Failure] = []
@@ -469,7 +469,7 @@ def own_names(lines: FileLines) -> frozenset[str]:
 
 def _section_search(
     asked: Asked,
-    scope: Scope,
+    scope: SearchScope,
     candidates: int,
     bench: Workbench,
     query: Query,

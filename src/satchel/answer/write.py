@@ -21,7 +21,7 @@ from satchel.answer.render.frame import (
     failure_entry,
     shown_before_entry,
 )
-from satchel.answer.request import Asked, Budget, Form
+from satchel.answer.request import Asked, Budget, TextForm
 from satchel.answer.sections import Group, Section
 from satchel.safety import sanitize
 from satchel.safety.sanitize import marks
@@ -119,7 +119,7 @@ class Filling(NamedTuple):
 
     asked: Asked
     budget: Budget
-    form: Form
+    form: TextForm
     marking: Marking
     sections: Sequence[Section]
     failures: Sequence[Failure] = ()

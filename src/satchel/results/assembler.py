@@ -23,7 +23,7 @@ from satchel.answer.packing import Packing
 from satchel.answer.render import RenderRequest, render
 from satchel.answer.request import (
     AssembleRequest,
-    Form,
+    TextForm,
     check_budget,
     check_limit,
     parse_format,
@@ -201,7 +201,7 @@ class ContextAssembler:
         shown = written[1] if view is None else parse_view(view)
         if (layout, shown) == written:
             return context.text
-        form = Form(view=shown, group_by_type=self.options.group_by_type)
+        form = TextForm(view=shown, group_by_type=self.options.group_by_type)
         frame = RenderRequest(context.query, form, failures=context.failures)
         return render(frame, context.items, format=layout) if context.items else ""
 

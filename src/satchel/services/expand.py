@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from satchel import types
 from satchel.answer.pins import parse_pin
 from satchel.answer.render import RenderRequest, render
-from satchel.answer.request import Form
+from satchel.answer.request import TextForm
 from satchel.answer.sections import subtract
 from satchel.answer.source_lines import Unreadable, joined, without_blank_ends
 from satchel.errors import GitError, UsageError
@@ -236,7 +236,9 @@ def _packed(
     key: bytes,
 ) -> types.Context:
     is_numbered = any(_LINES.search(row.target.id) for row in expanded)
-    rendering = RenderRequest(form=Form(show_handles=True), failures=failures, overview=False, is_numbered=is_numbered)
+    rendering = RenderRequest(
+        form=TextForm(show_handles=True), failures=failures, overview=False, is_numbered=is_numbered
+    )
     items: list[types.ContextItem] = []
     overflow: list[types.Omission] = []
 

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 
 from satchel.answer.render import RenderRequest, render
 from satchel.answer.render.labels import file_path, labelled, sections
-from satchel.answer.request import Form
+from satchel.answer.request import TextForm
 from satchel.types import ContextItem, Detail, Failure, Format, Freshness, Kind, Location, Omission, Piece, View
 from tests.rendered import ParsedItem, parse, parse_references
 
@@ -70,7 +70,7 @@ items_lists = st.lists(files() | records(), max_size=4)
 requests = st.builds(
     lambda **fields: RenderRequest(**fields),
     query=fields,
-    form=st.builds(Form, show_sources=st.booleans(), show_code=st.booleans(), group_by_type=st.booleans()),
+    form=st.builds(TextForm, show_sources=st.booleans(), show_code=st.booleans(), group_by_type=st.booleans()),
     overflow=st.lists(st.builds(Omission, words, st.just("code"), fields, st.just(0.1), words, st.just(9), fields)).map(
         tuple
     ),
@@ -117,7 +117,7 @@ def test_a_context_parses_back_to_its_items(format: Format, request_: RenderRequ
 @pytest.mark.parametrize("format", Format)
 @pytest.mark.parametrize("show_code", [True, False], ids=["code", "no_code"])
 def test_an_ordinary_context_parses_back_to_its_items(format: Format, show_code: bool) -> None:  # noqa: A002
-    text = render(RenderRequest(form=Form(show_code=show_code)), ALL, format=format)
+    text = render(RenderRequest(form=TextForm(show_code=show_code)), ALL, format=format)
     assert parse(text, format) == expected(ALL, format, show_code=show_code)
 
 
@@ -172,7 +172,7 @@ def test_json_holds_each_text_once(request_: RenderRequest, items: list[ContextI
 @pytest.mark.parametrize("format", Format)
 def test_a_lone_surrogate_in_a_name_does_not_break_the_encoding(format: Format) -> None:  # noqa: A002
     item = file_item("src/\udcff.py", (piece(1, "x = 1", "a\udcff"),))
-    text = render(RenderRequest(form=Form(show_sources=True)), (item,), format=format)
+    text = render(RenderRequest(form=TextForm(show_sources=True)), (item,), format=format)
     assert text.encode("utf-8")
     paths = [parsed.path for parsed in parse(text, format)]
     assert paths == ["src/\ufffd.py"] if format is Format.XML else paths == [item.title]
@@ -215,7 +215,7 @@ def test_a_piece_without_lines_in_the_file_is_read_back() -> None:
 @pytest.mark.parametrize("format", Format)
 @pytest.mark.parametrize("view", View)
 def test_formats_and_views_may_be_named_by_their_words(format: Format, view: View) -> None:  # noqa: A002
-    text = render(RenderRequest(form=Form(view=view)), ALL, format=format)
+    text = render(RenderRequest(form=TextForm(view=view)), ALL, format=format)
     assert parse(text, format.value, view.value) == parse(text, format, view) != []
 
 

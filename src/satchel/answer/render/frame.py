@@ -18,7 +18,7 @@ from satchel.answer.render.labels import (
     quoted,
     quoted_path,
 )
-from satchel.answer.request import Form
+from satchel.answer.request import TextForm
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN
 from satchel.safety.sanitize import DATA_NOTICE, clean_field, plain_name
 from satchel.types import (
@@ -128,7 +128,7 @@ class RenderRequest(NamedTuple):
     """
 
     query: str = ""
-    form: Form = Form()
+    form: TextForm = TextForm()
     overflow: tuple[Omission, ...] = ()
     overflow_more: int = 0
     failures: tuple[Failure, ...] = ()
