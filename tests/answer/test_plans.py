@@ -52,9 +52,8 @@ def test_roles_say_what_is_meant_of_their_own_kinds_alone(
 def test_a_question_about_why_something_was_changed_gives_commits_room(
     question: str, *, is_about_history: bool
 ) -> None:
-    sections = {
-        one.kind: one.weight for one in make_plan(Asked(question), SearchScope(), {Kind.CODE: 3, Kind.COMMIT: 90})
-    }
-    usual = {one.kind: one.weight for one in make_plan(Asked("cache"), SearchScope(), {Kind.CODE: 3, Kind.COMMIT: 90})}
+    available, scope = {Kind.CODE: 3, Kind.COMMIT: 90}, SearchScope()
+    sections = {section.kind: section.weight for section in make_plan(Asked(question), scope, available)}
+    usual = {section.kind: section.weight for section in make_plan(Asked("cache"), scope, available)}
     assert sections[Kind.CODE] == usual[Kind.CODE]
     assert sections[Kind.COMMIT] == usual[Kind.COMMIT] * (weights.HISTORY_FACTOR if is_about_history else 1)
