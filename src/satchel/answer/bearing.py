@@ -15,6 +15,7 @@ from satchel.search.filters import NO_FILTERS
 from satchel.search.lessons import BEARS, FILE, WORK, behind_newer
 from satchel.search.query import Query
 from satchel.text import wording
+from satchel.tokens import first_within
 from satchel.types import LESSON_KINDS, Hit, Kind, Signal
 from satchel.vocabulary import DEFAULT_IMPORTANCE, MemoryCategory, OutcomeStatus
 
@@ -88,13 +89,9 @@ def lesson_tokens(max_tokens: int) -> int:
 
 def fitting(hits: Sequence[Hit], max_tokens: int) -> list[Hit]:
     """Return as many of the best lessons as their share of a budget has room for, at least one."""
-    room, kept = lesson_tokens(max_tokens), list[Hit]()
-    for hit in in_order(hits):
-        room -= math.ceil(estimated(hit.chunk.body)) + LESSON_FRAME
-        if room < 0 and kept:
-            break
-        kept.append(hit)
-    return kept
+    ordered = in_order(hits)
+    sizes = (math.ceil(estimated(hit.chunk.body)) + LESSON_FRAME for hit in ordered)
+    return ordered[: max(first_within(sizes, lesson_tokens(max_tokens)), 1)]
 
 
 def estimated(text: str) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -28,7 +27,7 @@ from satchel.sources.outline import outline_file, readable
 from satchel.store.records import Document
 from satchel.system import files
 from satchel.system.git import find_repository
-from satchel.tokens import TokenCounter
+from satchel.tokens import TokenCounter, most_within
 from satchel.types import HandleTarget
 from satchel.vocabulary import checked_names
 
@@ -322,9 +321,9 @@ def _shortened(
     """Return as many lines from the beginning as fit, None if not even one does; a record is not cut."""
     if row.item.location is None:
         return None
-    counts = range(1, _line_count(row.ranges))
-    fitting = bisect_right(counts, max_tokens, key=lambda count: tokens([_shown(row, count, key)]))
-    return _shown(row, counts[fitting - 1], key) if fitting else None
+    most = _line_count(row.ranges) - 1
+    fitting = most_within(most, max_tokens, lambda count: tokens([_shown(row, count, key)]))
+    return _shown(row, fitting, key) if fitting else None
 
 
 def _left_out(row: Expanded, needed: int) -> types.Omission:
