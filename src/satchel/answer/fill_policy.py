@@ -40,10 +40,15 @@ def is_of_documents(store: Store) -> bool:
 
 
 def documents_lead(sections: Sequence[Section], stores: Iterable[Store]) -> bool:
-    """Return whether prose comes before code: in stores of documents where it answers as well."""
+    """Return whether prose comes before code: where it answers much better, in stores of documents as well as code."""
     best = {section.kind: section.highest_value for section in sections}
     is_as_good = best.get(Kind.DOC, -math.inf) >= best.get(Kind.CODE, math.inf)
-    return is_as_good and all(map(is_of_documents, stores))
+    relevance = {
+        section.kind: max((candidate.hit.relevance for candidate in section.candidates), default=0.0)
+        for section in sections
+    }
+    is_better = relevance.get(Kind.DOC, 0.0) >= weights.KIND_LEAD * relevance.get(Kind.CODE, math.inf)
+    return is_better or (is_as_good and all(map(is_of_documents, stores)))
 
 
 def reason_in(

@@ -156,7 +156,7 @@ def _policy(
         budget,
         1.0 if is_sure or is_led(sections) else searched.strength,
         is_weak=not is_known and scope.kinds != (Kind.CONTEXT,) and is_weak_match(searched, sections),
-        unsure=unsure,
+        unsure=unsure and lead is not Kind.DOC,  # code beside what answers better needs no second look
         call_sites=(*told.notes, *call_site_lines(listing, counter(budget.tokenizer), budget.max_tokens)),
     )._replace(hunks=told.hunks)
     lessons = sum(candidate.is_lesson for section in sections for candidate in section.candidates)

@@ -347,8 +347,8 @@ def best_each(hits: Iterable[Hit], limit: int) -> list[Hit]:
 def strong_first(hits: Sequence[Hit]) -> list[Hit]:
     """Return hits with those of kinds that match much less than the best one at the end."""
     best = {hit.chunk.kind: hit.relevance for hit in sorted(hits, key=lambda hit: hit.relevance)}
-    half = max(best.values(), default=0.0) / 2
-    return sorted(hits, key=lambda hit: best[hit.chunk.kind] < half)
+    least = max(best.values(), default=0.0) / weights.KIND_LEAD
+    return sorted(hits, key=lambda hit: best[hit.chunk.kind] < least)
 
 
 def settings_mark(settings: Settings) -> dict[str, str]:
