@@ -16,7 +16,7 @@ from satchel.answer.request import Budget
 from satchel.answer.search import Searched, is_weak
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Lines
-from satchel.search.query import Query, subject_of
+from satchel.search.query import Query
 from satchel.search.strength import strength_at
 from satchel.sources.code.languages import PROSE, language_of
 from satchel.sources.roles import Peripheral, peripheral_role
@@ -158,22 +158,22 @@ def fill_policy(
 ) -> FillPolicy:
     """Return the policy for an answer of this strength, and its remarks for the reader."""
     scope, missing, max_tokens = searched.scope, searched.missing, budget.max_tokens
-    terms = sum(not term.guessed for term in searched.findings.query.terms)
-    is_short, is_broad = terms <= weights.SHORT_QUESTION, bool(subject_of(searched.asked.query))
+    query = searched.findings.query
+    is_short = sum(not term.guessed for term in query.terms) <= weights.SHORT_QUESTION
     is_absent = bool(missing.words) and is_short and strength < weights.SURE_STRENGTH
     share, most = 1.0, math.inf
-    if is_absent and not is_broad:
+    if is_absent and not query.is_broad:
         share = weights.ABSENT_SHARE
     elif (is_weak or is_absent) and is_short:
         share = weights.WEAK_SHARE
-    if budget.places and not is_broad:
+    if budget.places and not query.is_broad:
         most = weights.UNSURE_TOKENS if unsure else weights.FIND_TOKENS
         most *= max(max_tokens / weights.USUAL_BUDGET, 1.0)
-    if share < 1.0 and not is_broad:
+    if share < 1.0 and not query.is_broad:
         most = min(most, weights.WEAK_TOKENS)
     least = max(max_tokens * share, weights.LEAST_SHORT)
     limit = 0 if budget.fill else int(min(least, max_tokens, most))
-    narrows_prose = budget.places and not (budget.fill or scope.plan or is_broad)
+    narrows_prose = budget.places and not (budget.fill or scope.plan or query.is_broad)
     reach = value_range(searched, budget)
     return FillPolicy(
         not_found=missing.words,
@@ -205,7 +205,7 @@ def value_range(searched: Searched, budget: Budget) -> float:
     """Return the largest distance in value (log scale) from the best candidate to a shown one."""
     if budget.fill or searched.scope.plan not in ("", FAILURE):
         return math.inf
-    if budget.places and not subject_of(searched.asked.query):
+    if budget.places and not searched.findings.query.is_broad:
         return weights.GLIMPSE_RANGE
     doublings = max(math.log2(budget.max_tokens / weights.USUAL_BUDGET), 0.0)
     return weights.VALUE_RANGE + weights.VALUE_RANGE_DOUBLED * doublings
