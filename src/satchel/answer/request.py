@@ -404,6 +404,19 @@ def request_with(**values: Any) -> AssembleRequest:
     return AssembleRequest(**parts)
 
 
+class SearchOptions(TypedDict, total=False):
+    """Options of `Satchel.search`, which explains them."""
+
+    types: Iterable[str]
+    names: Iterable[str]
+    limit: int
+    filters: Mapping[str, Any] | None
+    searches: Iterable[str]
+    now: Moment | None
+    min_score: float | None
+    workspace: str | Sequence[str]
+
+
 class PackingOptions(TypedDict, total=False):
     """Options of every packed answer. A missing one has its default from the settings."""
 
