@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -286,33 +287,38 @@ def without(test: str) -> str:
     return ", ".join(dict.fromkeys(told)).replace("../", "")
 
 
-def main() -> int:
-    """Try the attacks and write their table; returns 1 if something is not as it should be."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="*", default=[], help="numbers of attacks")
+def report(cases: Sequence[Attack], title: str, name: str, about: str | None) -> int:
+    """Try the cases and write their table as the command line tells; returns 1 if something is not as it should be.
+
+    `name` is that of the script and its document, `about` its help.
+    """
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="*", default=[], help="numbers of cases")
     parser.add_argument("--out", type=output)
     given = parser.parse_args()
     rows = []
-    for attack in ATTACKS:
-        if not given.only or attack.number in given.only:
-            rows.append((attack.number, attack.steps, attack.before, tried(attack), attack.test))
-            print(attack.number, rows[-1][3], flush=True)
+    for case in cases:
+        if not given.only or case.number in given.only:
+            rows.append((case.number, case.steps, case.before, tried(case), case.test))
+            print(case.number, rows[-1][3], flush=True)
     right = sum(row[3] == "as it should be" for row in rows)
-    scripts = sum(bool(attack.script) for attack in ATTACKS if not given.only or attack.number in given.only)
+    scripts = sum(bool(case.script) for case in cases if not given.only or case.number in given.only)
     head = [
-        "# Attacks",
+        f"# {title}",
         "",
-        "Made by `python benchmarks/attacks.py --out benchmarks/results/attacks.md`, which has the steps of each.",
+        f"Made by `python benchmarks/{name}.py --out benchmarks/results/{name}.md`, which has the steps of each.",
         f"Tried on {datetime.now(tz=UTC):%Y-%m-%d}, version {commit()}.",
         f"{right} of {scripts} scripts are as they should be.",
     ]
     if given.out:
         header, rule, *lines = markdown(rows)
-        taken = [f"{line} {without(row[4])} |" for line, row in zip(lines, rows, strict=True)]
-        table = [f"{header} guard taken out |", f"{rule}---|", *taken]
-        given.out.write_text("\n".join([*head, "", *table]) + "\n", encoding="utf-8")
+        taken = [without(row[4]) for row in rows]
+        if any(taken):
+            header, rule = f"{header} guard taken out |", f"{rule}---|"
+            lines = [f"{line} {outcome} |" for line, outcome in zip(lines, taken, strict=True)]
+        given.out.write_text("\n".join([*head, "", header, rule, *lines]) + "\n", encoding="utf-8")
     return int(right < scripts)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report(ATTACKS, "Attacks", "attacks", __doc__))

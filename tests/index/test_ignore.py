@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from satchel.index.ignore import GLOB_LIMIT, WILDCARD_LIMIT, Rules, parse_rules
 from satchel.index.walk import WalkOptions, walk
-from satchel.system.files import translate
+from satchel.system.globs import translate
 from tests.repositories import git, new_repository
 
 

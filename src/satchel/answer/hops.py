@@ -315,9 +315,10 @@ class _PlaceFinder:
             near = [site for site in sites if site.path == own.path and site.name.rpartition(".")[0] == owner != ""]
             sites = [site for site in near if site.name != own.qualified] if len(near) <= weights.FEW_CALLS else []
         for site in dict.fromkeys([*dropped, *sites]):
-            why = _DROPPED_BY if site in dropped else _CALLED_BY
+            is_dropped = site in dropped
+            why = _DROPPED_BY if is_dropped else _CALLED_BY
             for hop in self._at(why, site.path, (site.line, site.line), site.name, site.line, ""):
-                yield hop._replace(late=late)
+                yield hop._replace(late=late and not is_dropped)  # few, and a likely place of a fault
 
     def changed_together(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the best match in each file that most commits of the file of a candidate changed, too, where one is."""

@@ -69,6 +69,7 @@ def assemble(
         "weak": filling.policy.is_weak or fitted.stopped == WEAK,
         "missing_terms": list(filling.policy.not_found),
         "only_in_history": [word for word in filling.policy.past if word in filling.policy.not_found],
+        "only_in_tests": list(filling.policy.of_tests),
         "lessons": searched.lessons_told,
         "left_out": list(filling.policy.left_out),
     }

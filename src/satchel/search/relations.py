@@ -294,7 +294,10 @@ class Relations:
         """Return the names other than its own by which files import a definition."""
         if target.key not in self._imports:
             can_rename = "alias" in RULES.get(target.language, ()) and not self.names.is_member(target)
-            self._imports[target.key] = self._imported_as(target) - {target.name} if can_rename else set()
+            names = self._imported_as(target) - {target.name} if can_rename else set()
+            if target.language == "csharp" and target.name.endswith("Attribute"):
+                names.add(target.name.removesuffix("Attribute"))
+            self._imports[target.key] = names
         return self._imports[target.key]
 
     def _imported_as(self, target: CodeDefinition) -> set[str]:
@@ -471,7 +474,7 @@ class Relations:
                 if owner is not None and self._is_of_sibling(file, node, owner):
                     continue
                 yield self._site(row, node, CALL_INHERITED, overridden[min(inherited)])
-            elif self._guesses(entities, file, node) & keys:
+            elif any(guess.key in keys for guess in self.possible(entities, file, node)):
                 yield self._site(row, node, CALL_GUESSED)
 
     def _is_of_sibling(self, file: SourceFile, node: Node, owner: CodeDefinition) -> bool:
@@ -491,22 +494,23 @@ class Relations:
         related = {around.key, *bases} & {owner.key} or {base.key for base in self._all_bases(owner)} & {around.key}
         return bool(homes & bases) and not related
 
-    def _guesses(self, entities: Sequence[Entity], file: SourceFile, node: Node) -> set[tuple[str, str]]:
+    def possible(self, entities: Sequence[Entity], file: SourceFile, node: Node) -> tuple[CodeDefinition, ...]:
         """Return possible targets of a call that syntax cannot resolve: it has no result, or a name of several words.
 
         A class whose base is from outside may have any method, and share the names of its own with the base.
         """
         owner = owner_of(node)
         if entities and not _is_telling(file.text(node)):
-            return set()
+            return ()
         if entities and (owner is None or _is_own(file, node) or set(entities) != {OUTSIDE}):
-            return set()
+            return ()
         guesses = self.names.guess(file, node)
-        return {guess.key for guess in guesses if not entities or not self._has_outside_base(self.owner(guess))}
+        return tuple(guess for guess in guesses if not entities or not self._has_outside_base(self.owner(guess)))
 
     def _has_outside_base(self, definition: CodeDefinition | None) -> bool:
-        classes = [definition, *self._all_bases(definition)] if definition is not None else []
-        return any(OUTSIDE in self.names.bases(each) for each in classes)
+        if definition is None or self.code.is_function(definition):
+            return definition is not None  # an object without a name inside of a function, which may have any base
+        return any(OUTSIDE in self.names.bases(each) for each in (definition, *self._all_bases(definition)))
 
     # What a chunk calls
 

@@ -342,10 +342,12 @@ class OpenRoot:
         workspaces: Sequence[str] = (),
         files_first: bool = False,
     ) -> list[Failure]:
-        """As `Satchel.refresh`. The tree is compared without the lock of the index, which is only needed to write.
+        """Bring the index, or those of `workspaces`, up to date unless just done (and not `at_once`); return notes.
 
-        When another process holds it for long, an index that was published before still answers, with a note. Threads
-        of this process wait for each other instead, so simultaneous questions get the same answer.
+        With `files_first` a new index gets a long history only at the next call; a note says so. The tree is compared
+        without the lock of the index, which is only needed to write. When another process holds it for long, an index
+        that was published before still answers, with a note. Threads of this process wait for each other instead, so
+        simultaneous questions get the same answer.
         """
         from satchel.system.state_files import thread_lock
 

@@ -44,7 +44,8 @@ GENERIC, WRAPPING, CAST = (_NODES[heading] for heading in ("generic", "wrapping"
 CALLS, ALIASES, NAMED = _NODES["calls"], _NODES["aliases"], LEAVES | DOTTED
 RETURNING, CONSTRUCTED = FUNCTIONS | _NODES["returning"], SCOPES | _NODES["constructed"]
 FIELD_PLACES, IMPORTS = _NODES["field places"], _NODES["imports"]
-PASSING, COMMON = _NODES["passing"], _NODES["common"]
+SCOPE_FUNCTIONS, EACH, SAME_ELEMENTS = (_NODES[heading] for heading in ("scope functions", "each", "same elements"))
+PASSING, COMMON, LUA_METHODS = _NODES["passing"], _NODES["common"], _NODES["lua methods"]
 
 
 def field_of(node: Node, *names: str) -> Node | None:
@@ -62,6 +63,8 @@ def owner_of(node: Node) -> Node | None:
     parent = node.parent
     if parent is not None and parent.type == "navigation_suffix":
         parent = parent.parent
+    if parent is not None and parent.type == "infix_expression":
+        return parent.child_by_field_name("left") if parent.child_by_field_name("operator") == node else None
     if parent is None or parent.type not in _MEMBERS:
         return None
     if parent.type in _PLACED:
@@ -155,7 +158,7 @@ def _bound(node: Node, inner: Node, parent: Node, *, in_pattern: bool) -> Bindin
     if not any(inner in parent.children_by_field_name(field) for field in _PATTERN_FIELDS):
         return None
     if kind in _LOOPS:
-        return Binding(node, How.VALUE)
+        return Binding(node, How.VALUE, inner.child_by_field_name("type") if inner.type == "typed_pattern" else None)
     return _given(node, inner, parent, in_pattern=in_pattern) if kind in _VALUES else None
 
 

@@ -16,6 +16,7 @@ from satchel.store.records import Row, rows
 from satchel.store.sqlite import changes
 from satchel.store.sqlite.connection import (
     DAMAGED_SUFFIX,
+    FileConnection,
     backups,
     damage,
     migrate,
@@ -92,7 +93,7 @@ def _replace(path: Path, raw: bytes, aside: Path) -> None:
 
 def _merged(made: Path, path: Path) -> tuple[int, int]:
     """Add to a copy what is known of the store `path`; returns the changes and the records that were added."""
-    connection = apsw.Connection(str(made))
+    connection = FileConnection(str(made))
     try:
         migrate(connection)
         connection.execute("BEGIN IMMEDIATE")
