@@ -284,7 +284,7 @@ class OpenRoot:
         # Unreadable records that a note names.
         keys = ", ".join(clean_field(key, 60) for _, key in [*store.broken.values()][:5])
         message = f"{len(store.broken)} records cannot be read and are left out: {keys}"
-        hint = "`satchel memory restore` brings back what backups have, `satchel memory repair` removes the rest"
+        hint = "`satchel memory repair` brings back what backups and changes have, and removes the rest"
         return (*restored, Failure("memory", message, hint))
 
     def index(
