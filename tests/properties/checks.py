@@ -42,6 +42,8 @@ class Assembly:
     request: AssembleRequest
     context: Context
     packing: Packing | None = None
+    has_further_files: bool = False
+    """Whether a part of the budget is kept for files below the best ones."""
     rendering: RenderRequest = field(default_factory=RenderRequest)
 
     @property
@@ -70,7 +72,7 @@ def assemble(satchel: Satchel, question: str, **options: Any) -> Assembly:
 
     def spy(filling: write.Filling) -> write.Fitted:
         fitted = write.fit(filling)
-        caught.packing = fitted.packing
+        caught.packing, caught.has_further_files = fitted.packing, bool(filling.policy.first)
         return fitted
 
     frames: dict[str, RenderRequest] = {}
@@ -95,6 +97,12 @@ def faults(assembly: Assembly, root: Path) -> Iterator[str]:
         yield f"an invisible character {found[0]!r} is in the text"
 
 
+_NOTES = (
+    "not_found", "Not found here: ", '"past"', "<past>", "Only in the history: ", "left_out", "Left out: ",
+)  # fmt: skip
+"""What an answer without items says of the words of its question, in the names of the formats."""
+
+
 def _budget(assembly: Assembly) -> Iterator[str]:
     context, usage = assembly.context, assembly.context.usage
     oracle = _ORACLES.get(usage.tokenizer)
@@ -105,12 +113,7 @@ def _budget(assembly: Assembly) -> Iterator[str]:
         yield f"{counted} tokens are over the limit of {usage.limit}"
     if context.items and not context.text:
         yield "items without a text"
-    if (
-        context.text
-        and not context.items
-        and "not_found" not in context.text
-        and "Not found here: " not in context.text
-    ):
+    if context.text and not context.items and not any(note in context.text for note in _NOTES):
         yield "a text that neither shows anything nor says what was not found"
 
 
@@ -166,10 +169,17 @@ def weaker_inside(assembly: Assembly) -> Iterator[str]:
     """What is shown although something clearly better was left out for lack of room.
 
     Candidates are tried by value for cost, so a cheap one may come before one that is better and much larger. `fill`
-    asks for the whole budget: the room that a better one leaves is spent.
+    asks for the whole budget: the room that a better one leaves is spent. What is kept for further files is not
+    used for more of the best ones.
     """
     packing = assembly.packing
-    if not assembly.context.items or assembly.shares or packing is None or not packing.inputs.is_strict:
+    if (
+        not assembly.context.items
+        or assembly.shares
+        or assembly.has_further_files
+        or packing is None
+        or not packing.inputs.is_strict
+    ):
         return
     out = [
         one

@@ -2,7 +2,8 @@
 
     python -m tests.properties.fuzz --assemblies 10000 --out benchmarks/results/fuzz.json
 
-One repository serves a hundred questions: all formats and tokenizers, budgets from 1 to 32,000, every option.
+One repository serves a hundred questions: all formats and tokenizers, budgets from 1 to 32,000, every option. Ctrl-C
+ends it with the result of the repositories that are done.
 """
 
 from __future__ import annotations
@@ -159,12 +160,15 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     tally = Tally()
-    for tally in run(arguments.assemblies, arguments.seed, arguments.jobs):
-        print(
-            f"\r{tally.assemblies:,} assemblies, {len(tally.faults)} faults, {len(tally.weaker)} weaker inside, "
-            f"{len(tally.unequal)} not repeated, {len(tally.lost)} of {tally.pairs} lost", end="", file=sys.stderr,
-        )  # fmt: skip
-    text = json.dumps(report(tally), indent=1, ensure_ascii=False)
+    try:
+        for tally in run(arguments.assemblies, arguments.seed, arguments.jobs):
+            print(
+                f"\r{tally.assemblies:,} assemblies, {len(tally.faults)} faults, {len(tally.weaker)} weaker inside, "
+                f"{len(tally.unequal)} not repeated, {len(tally.lost)} of {tally.pairs} lost", end="", file=sys.stderr,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        print(f"\nstopped after {tally.assemblies:,} of {arguments.assemblies:,}", file=sys.stderr)
+    text = json.dumps({"first_seed": arguments.seed} | report(tally), indent=1, ensure_ascii=False)
     print(f"\n{text}")
     if arguments.out is not None:
         arguments.out.write_text(text + "\n", encoding="utf-8")

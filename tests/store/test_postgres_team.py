@@ -118,7 +118,7 @@ def doors(engine: Satchel, memory: str, experience: str, handles: list[str]) -> 
         "texts": lambda: engine.memory_store.texts(range(1 << 30, (1 << 30) + 20)),
         "words": lambda: [
             SECRET_WORD
-            for _ in engine.memory_store._rows("SELECT 1 FROM postings WHERE term LIKE ?", (f"{SECRET_WORD[:-1]}%",))
+            for _ in engine.memory_store._rows("SELECT 1 FROM postings WHERE term LIKE $1", (f"{SECRET_WORD[:-1]}%",))
             + engine.memory_store._rows("SELECT 1 FROM vectors")
         ],
         "meta": lambda: engine.memory_store._rows("SELECT * FROM meta"),

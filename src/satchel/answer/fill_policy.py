@@ -40,10 +40,15 @@ def is_of_documents(store: Store) -> bool:
 
 
 def documents_lead(sections: Sequence[Section], stores: Iterable[Store]) -> bool:
-    """Return whether prose comes before code: in stores of documents where it answers as well."""
+    """Return whether prose comes before code: where it answers much better, in stores of documents as well as code."""
     best = {section.kind: section.highest_value for section in sections}
     is_as_good = best.get(Kind.DOC, -math.inf) >= best.get(Kind.CODE, math.inf)
-    return is_as_good and all(map(is_of_documents, stores))
+    relevance = {
+        section.kind: max((candidate.hit.relevance for candidate in section.candidates), default=0.0)
+        for section in sections
+    }
+    is_better = relevance.get(Kind.DOC, 0.0) >= weights.KIND_LEAD * relevance.get(Kind.CODE, math.inf)
+    return is_better or (is_as_good and all(map(is_of_documents, stores)))
 
 
 def reason_in(
@@ -99,13 +104,13 @@ class FillPolicy(NamedTuple):
     """How the budget is filled.
 
     Candidates worth less than the best one by more than `value_range` (log scale) are left out. `limit` (tokens) is
-    below the budget for a short answer, 0 for the budget itself; the best files may use `first` of it, 0 for all of
-    it. `not_found` are telling words of the question that no file has, `past` those of them that a commit has, and
-    `is_weak` says that nothing answers it well. With `is_cut` the answer is short because it is weak; `unsure` says
-    that many definitions match alike. `prose_range` is a narrower range for prose. With `shares` every section gets
-    its share of the budget by weight first. `is_strict` leaves out candidates that are clearly weaker than one that
-    did not fit. `call_sites` are lines that list the callers of the definition in question, `hunks` those of the
-    change in question, `left_out` notes on files that are not indexed.
+    below the budget for a short answer, 0 for the budget itself; the best files may use `first` of it, 0 for all of it.
+    `not_found` are telling words of the question that no file has, `past` those of them that a commit has, `of_tests`
+    words that only tests and examples have, and `is_weak` says that nothing answers it well. With `is_cut` the answer
+    is short because it is weak; `unsure` says that many definitions match alike. `prose_range` is a narrower range for
+    prose. With `shares` every section gets its share of the budget by weight first. `is_strict` leaves out candidates
+    that are clearly weaker than one that did not fit. `call_sites` are lines that list the callers of the definition in
+    question, `hunks` those of the change in question, `left_out` notes on files that are not indexed.
     """
 
     value_range: float = math.inf
@@ -113,6 +118,7 @@ class FillPolicy(NamedTuple):
     first: int = 0
     not_found: tuple[str, ...] = ()
     past: tuple[str, ...] = ()
+    of_tests: tuple[str, ...] = ()
     is_weak: bool = False
     is_cut: bool = False
     unsure: bool = False
@@ -158,7 +164,9 @@ def fill_policy(
 ) -> FillPolicy:
     """Return the policy for an answer of this strength, and its remarks for the reader."""
     is_short, is_broad = terms <= weights.SHORT_QUESTION, bool(subject_of(request.query))
-    is_absent = bool(missing.words) and is_short and strength < weights.SURE_STRENGTH
+    # The strength counts the words of a feature apart: without the feature it says nothing.
+    is_unsure = strength < weights.SURE_STRENGTH or missing.lacks_feature
+    is_absent = bool(missing.words or missing.of_tests) and is_short and is_unsure
     share, most = 1.0, math.inf
     if is_absent and not is_broad:
         share = weights.ABSENT_SHARE
@@ -175,6 +183,7 @@ def fill_policy(
     return FillPolicy(
         not_found=missing.words,
         past=missing.past,
+        of_tests=missing.of_tests,
         left_out=missing.notes,
         is_weak=is_weak,
         is_cut=share < 1.0 and not request.fill,

@@ -22,11 +22,11 @@ from satchel.answer.sections import subtract
 from satchel.answer.source_lines import COMMENT, IMPORT, Lines, Unreadable
 from satchel.search import weights as search_weights
 from satchel.search.chunks import with_former_names
-from satchel.search.relations import Relations
+from satchel.search.relations import CallSite, Relations
 from satchel.search.resolve.code import CodeDefinition, SourceFile
 from satchel.search.resolve.syntax import LEAVES
 from satchel.sources.roles import is_secondary
-from satchel.types import EdgeType, Kind, Range, Role
+from satchel.types import EdgeType, Kind, Location, Range, Role
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -56,8 +56,9 @@ _AS_CODE = r"(?<=[\w)\]][.>:]){0}|{0}(?=\(|\[|\.\w|\s*:?=[^=])"
 """A plain word where only code has one, not prose or a list of words."""
 
 _RESULT = re.compile(r"return\b|=> ")
+_GIVES = re.compile(r"^\s*return\b[ (]*[^\s;)]", re.MULTILINE)
 
-_CALLED_BY, _USES, _CHANGES_WITH = "called by", "uses", "changes with"
+_CALLED_BY, _DROPPED_BY, _USES, _CHANGES_WITH = "called by", "result dropped by", "uses", "changes with"
 
 COMMITS_TOGETHER = 3
 """Fewest commits that changed two files before one of them is a place of the fix of the other."""
@@ -86,7 +87,7 @@ class Hop(NamedTuple):
     @property
     def is_caller(self) -> bool:
         """The line of a call has a place, even where the function around it has one."""
-        return self.why == _CALLED_BY
+        return self.why in (_CALLED_BY, _DROPPED_BY)
 
     @property
     def is_changed_together(self) -> bool:
@@ -294,7 +295,10 @@ class _PlaceFinder:
         return sorted(few, key=counts.__getitem__)[:FOLLOWED_NAMES]
 
     def callers(self, candidate: Candidate) -> Iterator[Hop]:
-        """Yield the only call of a short function, and the few calls of a method in its class, but of no test."""
+        """Yield the only call of a short function, and the few calls of a method in its class, but of no test.
+
+        The few calls that drop the result are told where others use it.
+        """
         location, chunk = candidate.chunk.location, candidate.chunk
         if location is None or chunk.role not in (Role.FUNCTION, Role.METHOD):
             return
@@ -304,14 +308,17 @@ class _PlaceFinder:
             return
         callers = self._relations.callers(own, weights.FEW_CALLS)
         sites = [site for site in callers.sites if not site.secondary]
+        dropped = _dropped(sites) if _GIVES.search(self._lines[candidate.group].text(*_span(location))) else []
         late = not is_short or len(sites) != 1 or callers.unread > 0
         if late:
             owner, _, _ = own.qualified.rpartition(".")
             near = [site for site in sites if site.path == own.path and site.name.rpartition(".")[0] == owner != ""]
             sites = [site for site in near if site.name != own.qualified] if len(near) <= weights.FEW_CALLS else []
-        for site in sites:
-            for hop in self._at(_CALLED_BY, site.path, (site.line, site.line), site.name, site.line, ""):
-                yield hop._replace(late=late)
+        for site in dict.fromkeys([*dropped, *sites]):
+            is_dropped = site in dropped
+            why = _DROPPED_BY if is_dropped else _CALLED_BY
+            for hop in self._at(why, site.path, (site.line, site.line), site.name, site.line, ""):
+                yield hop._replace(late=late and not is_dropped)  # few, and a likely place of a fault
 
     def changed_together(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the best match in each file that most commits of the file of a candidate changed, too, where one is."""
@@ -354,6 +361,16 @@ class _PlaceFinder:
         is_short = line < span[1] < line + weights.SHORT_HELPER and _RESULT.match(last) is not None
         text = f"{first} … {last}" if is_short else first if line < span[1] else _value(read.lines, line)
         return [Hop(why, key, *span, name, line, text)]
+
+
+def _span(location: Location) -> Range:
+    return location.start_line, location.end_line
+
+
+def _dropped(sites: Sequence[CallSite]) -> list[CallSite]:
+    """Return the calls that drop a result which at least as many others use: more would say that nobody needs it."""
+    dropped = [site for site in sites if site.is_dropped]
+    return dropped if 2 * len(dropped) <= len(sites) else []
 
 
 def _value(lines: Sequence[str], line: int) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import fnmatch
 import heapq
 import math
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from operator import itemgetter
 
 from satchel.answer import weights
@@ -42,7 +40,7 @@ from satchel.search.query import Query, asks_for_a_recipe
 from satchel.search.strength import strength_at, title_of
 from satchel.sources.experiences import lesson_line, shown_record
 from satchel.sources.roles import is_inline_test
-from satchel.system.files import translate
+from satchel.system.globs import is_among
 from satchel.types import Failure, Hit, Kind, Role
 from satchel.vocabulary import Axis
 
@@ -58,7 +56,6 @@ PASSAGE_SHARE = 0.5
 ITEM_SHARE = 0.25
 """Largest share of the budget of a kind for one chunk, where several kinds were named."""
 
-_WILD = frozenset("*?[")
 
 _Part = tuple[PlannedSection, list[Candidate], dict[str, Lines]]
 """A section of one workspace: its candidates, and the lines of their files by group."""
@@ -209,22 +206,9 @@ def is_wanted(hit: Hit, request: AssembleRequest, prefix: str = "") -> bool:
 
 def is_path_wanted(request: AssembleRequest, path: str) -> bool:
     """Return whether the globs of a request admit a path."""
-    if request.paths and not _is_among(path, request.paths):
+    if request.paths and not is_among(path, request.paths):
         return False
-    return not _is_among(path, request.exclude)
-
-
-def _is_among(path: str, globs: Sequence[str]) -> bool:
-    """Return whether one of the globs matches: a star crosses folders, `**/` is none too, a folder is all within it."""
-    return any(
-        _expression(glob).fullmatch(path) if _WILD.intersection(glob) else f"{path}/".startswith(f"{glob.rstrip('/')}/")
-        for glob in (glob.removeprefix("./") for glob in globs)
-    )
-
-
-@lru_cache
-def _expression(glob: str) -> re.Pattern[str]:
-    return re.compile(translate(glob) if "**/" in glob else fnmatch.translate(glob), re.DOTALL)
+    return not is_among(path, request.exclude)
 
 
 def _candidates(

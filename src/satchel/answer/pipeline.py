@@ -69,6 +69,7 @@ def assemble(
         "weak": filling.policy.is_weak or fitted.stopped == WEAK,
         "missing_terms": list(filling.policy.not_found),
         "only_in_history": [word for word in filling.policy.past if word in filling.policy.not_found],
+        "only_in_tests": list(filling.policy.of_tests),
         "lessons": searched.lessons_told,
         "left_out": list(filling.policy.left_out),
     }
@@ -123,7 +124,7 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
         sum(not term.guessed for term in searched.findings.query.terms),
         1.0 if is_sure or is_led(sections) else strength,
         is_weak=not is_known and request.kinds != (Kind.CONTEXT,) and is_weak_match(request, sections, strength),
-        unsure=unsure,
+        unsure=unsure and request.lead is not Kind.DOC,  # code beside what answers better needs no second look
         call_sites=(*told.notes, *call_site_lines(listing, counter(request.tokenizer), request.max_tokens)),
     )._replace(hunks=told.hunks)
     lessons = sum(candidate.is_lesson for section in sections for candidate in section.candidates)

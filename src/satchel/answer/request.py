@@ -327,6 +327,19 @@ class AssembleRequest:
     )
 
 
+class SearchOptions(TypedDict, total=False):
+    """Options of `Satchel.search`, which explains them."""
+
+    types: Iterable[str]
+    names: Iterable[str]
+    limit: int
+    filters: Mapping[str, Any] | None
+    searches: Iterable[str]
+    now: Moment | None
+    min_score: float | None
+    workspace: str | Sequence[str]
+
+
 class PackingOptions(TypedDict, total=False):
     """Options of every packed answer. A missing one has its default from the settings."""
 

@@ -34,10 +34,12 @@ from satchel.search.strength import (
     MAX_ABSENT,
     absent_words,
     answer_strength,
+    is_pair,
     present_names,
     relevance_of,
     sure_sentences,
     without_own_names,
+    words_of_tests,
 )
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
@@ -170,6 +172,11 @@ class Findings(NamedTuple):
         absent = absent_places(self.query, sure_sentences(self.query), bench.store, files) if files else ()
         return tuple([*absent, *told][:MAX_ABSENT])
 
+    def words_of_tests(self, bench: Workbench) -> tuple[str, ...]:
+        """Return the telling words of the question that only tests and examples have, of all kinds here."""
+        kinds = [kind for kind in bench.kinds() if kind is not Kind.COMMIT]
+        return words_of_tests(self.query, [(bench.store_of(kind), kind) for kind in kinds])
+
 
 def _absent(query: Query, lexicons: Sequence[Lexicon]) -> tuple[str, ...]:
     """Return what a question names and none of these lexicons has: words of its subject, and names that it changes.
@@ -192,12 +199,18 @@ def _is_there(place: str, bench: Workbench) -> bool:
 class Missing(NamedTuple):
     """What a question names and the files lack: `words` are in none, `notes` are about files that are left out.
 
-    `past` are those of the words that a commit has.
+    `past` are those of the words that a commit has. `of_tests` are words that only tests and examples have.
     """
 
     words: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     past: tuple[str, ...] = ()
+    of_tests: tuple[str, ...] = ()
+
+    @property
+    def lacks_feature(self) -> bool:
+        """Whether a feature that was asked for by two words is absent."""
+        return any(map(is_pair, self.words))
 
 
 @dataclass(frozen=True)
@@ -295,9 +308,11 @@ class Searched:
         notes = [f"{quote(clean_field(word, 40))} is in {place}" for word, place in places.items()]
         if absent:
             notes += dict.fromkeys(filter(None, map(str, looked)))
-        names = [word for word in absent if not {"/", "."} & {*word}]
+        names = [word for word in absent if not {"/", ".", " "} & {*word}]
         histories = [bench.store.lexicon(Kind.COMMIT) for bench, _ in self.found] if names else []
-        return Missing(tuple(absent), tuple(notes), tuple(present_names(names, histories)))
+        mine, *theirs = [findings.words_of_tests(bench) for bench, findings in self.found]
+        of_tests = tuple(word for word in mine if all(word in words for words in theirs))
+        return Missing(tuple(absent), tuple(notes), tuple(present_names(names, histories)), of_tests)
 
     def nowhere(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return those of these missing words that the kinds which were not searched do not have either."""

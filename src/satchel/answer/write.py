@@ -344,7 +344,7 @@ class _Page:
             first = tuple(omission_of(packing, *row, 0) for row in omitted[:count])
             stop, more = str(STOPS.get(stopped, Stop.COMPLETE)), len(omitted) - len(first)
             if stopped == WEAK and not policy.is_weak:  # the head says so where nothing answers well
-                stop = str(Stop.HISTORY if set(policy.not_found) <= {*policy.past} else Stop.ABSENT)
+                stop = str(_short_because(policy))
             if stopped == PLACES and packing.is_full and 0 < policy.limit < request.max_tokens:
                 stop = f"{stop} (at most {policy.limit:,} tokens, --fill shows more)"
             shown = shown._replace(limit=request.max_tokens, stopped=stop, overflow=first, overflow_more=more)
@@ -379,6 +379,7 @@ def _frame(filling: Filling) -> RenderRequest:
     return RenderRequest(
         not_found=policy.not_found,
         past=policy.past,
+        of_tests=policy.of_tests,
         left_out=policy.left_out,
         weak=policy.is_weak,
         call_sites=policy.call_sites,
@@ -421,7 +422,7 @@ def _without_items(
     summary = frame._replace(truncated=False, summary="", weak=False)
     if sent:
         return references_alone(summary, sent, tokens, max_tokens, layout)
-    if not (frame.not_found or frame.left_out or frame.hunks):
+    if not (frame.not_found or frame.of_tests or frame.left_out or frame.hunks):
         return "", 0
     text = render(summary, (), format=layout)
     used = tokens.count(text)
@@ -457,6 +458,13 @@ def summarised(frame: RenderRequest, items: Sequence[ContextItem], packing: Pack
     short, omitted = shortened(items), left_out(packing)
     parts = [_numbered(short, "item", "shortened"), _numbered(omitted, "candidate", "left out")]
     return frame._replace(truncated=bool(short or omitted), summary=", ".join(filter(None, parts)))
+
+
+def _short_because(policy: FillPolicy) -> Stop:
+    """Return why an answer is short that is not a weak match."""
+    if not policy.not_found:
+        return Stop.TESTS
+    return Stop.HISTORY if {*policy.not_found} <= {*policy.past} else Stop.ABSENT
 
 
 def _numbered(number: int, noun: str, what: str) -> str:

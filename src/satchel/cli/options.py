@@ -305,7 +305,7 @@ def completing(names: Iterable[str]) -> Completion:
 def _help(parameter: Parameter) -> str:
     """Return the meaning without its action, and the choices unless the parser lists them."""
     head, _, rest = parameter.meaning.partition(": ")
-    is_of_action = bool(rest) and head.split(", ")[0].islower() and head not in parameter.choices
+    is_of_action = bool(rest) and head.split(", ")[0].islower() and head.split()[0] not in parameter.choices
     meaning = f"{rest[0].upper()}{rest[1:]}" if is_of_action else parameter.meaning
     if not parameter.choices or parameter.name in CHECKED_BY_PARSER:
         return meaning

@@ -51,7 +51,7 @@ NAMES = Parameter("names", Shape.TEXTS, "Your guess: 4 to 10 identifiers or word
                   is_wished=True, flags=("--names",))  # fmt: skip
 
 PURPOSE = text(
-    "purpose", "find: surest lines, then places; edit: whole functions; read: one text.", vocabulary.PURPOSES,
+    "purpose", "find (default): surest lines, then places; edit: whole functions; read: one text.", vocabulary.PURPOSES,
     default=vocabulary.FIND, flags=("--for",),
 )  # fmt: skip
 
@@ -96,7 +96,7 @@ _REQUEST = (
               flags=("--sources",), is_rare=True),
     Parameter("show_code", Shape.SWITCH, "Show the lines, not only where they are.", default=True,
               aliases=("include_code_content",), flags=("--code",), is_rare=True),
-    Parameter("include", Shape.TEXTS, "PATH, PATH:a-b or FOLDER to show whatever its relevance.", flags=("--include",)),
+    Parameter("include", Shape.TEXTS, "PATH, PATH:a-b or FOLDER to show in any case.", flags=("--include",)),
     EXCLUDE,
     PATHS,
     PURPOSE,
@@ -279,7 +279,7 @@ SEARCH = Operation(
     "List the best files with their best lines, commits, memories: no code.",
     (
         text("question", "What to search for.", aliases=("query",)), text("pattern", "RE2: all matching lines."),
-        text("where", "Tasks in notes: due < today and priority >= high."), NAMES._replace(is_wished=False),
+        text("where", "Tasks in notes, as in: due < today and priority >= high."), NAMES._replace(is_wished=False),
         MAX_TOKENS, PATHS, EXCLUDE, TYPES, LIMIT_EACH, MIN_SCORE, *FILTERS, SEARCHES, NOW, WORKSPACE, REFRESH,
     ),
     _search, json.HITS.schema,

@@ -59,7 +59,9 @@ def _hit_metadata(hit: Hit) -> Data:
     from satchel.answer.items import record_metadata  # here, because memory commands do not need it
 
     chunk = hit.chunk
-    return record_metadata(chunk.id, chunk.fields, chunk.created) if chunk.location is None else {}
+    if chunk.location is not None:  # moved, changed or stale
+        return {"freshness": str(mark)} if (mark := chunk.fields.get("freshness")) else {}
+    return record_metadata(chunk.id, chunk.fields, chunk.created)
 
 
 TEXT = Field({"type": "string"})
@@ -271,6 +273,7 @@ def _part_line(hit: Hit) -> str:
     location = hit.chunk.location
     assert location is not None
     title = "" if hit.chunk.title == location.path else f"  {inert(plain_name(clean_field(hit.chunk.title)))}"
+    title = f"  {mark}{title[1:]}" if (mark := hit.chunk.fields.get("freshness")) else title
     text = (
         ""
         if hit.best_line is None

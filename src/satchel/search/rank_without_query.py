@@ -15,7 +15,7 @@ from satchel.search import bm25, weights
 from satchel.search.chunks import chunk_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.query import analyse
-from satchel.search.rank_records import SearchResult, recency, set_aside, tier_share
+from satchel.search.rank_records import SearchResult, demotion_of, recency, tier_share
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import Lexicon
@@ -79,9 +79,9 @@ def known_records(
             relevance = standing.relevance(shares)
             if standing.last:
                 relevance = max(relevance, ORDER_LEAST) * ORDER_FACTOR**position
-            aside = set_aside(document)
-            if aside is not None:
-                relevance *= aside[1]
+            demotion = demotion_of(document)
+            if demotion is not None:
+                relevance *= demotion[1]
             ranked.append((-relevance, document.key, document, shares))
     if not standing.last:
         ranked.sort(key=lambda row: row[:2])
@@ -132,8 +132,8 @@ def _newest(store: Store, kind: Kind, most: int) -> list[Document]:
     documents = store.documents(ids)
     newest = [documents[identity] for identity in ids if identity in documents]
     if kind is Kind.COMMIT:
-        return [document for document in newest if set_aside(document) is None][:most]
-    return sorted(newest, key=lambda document: set_aside(document) is not None)[:most]
+        return [document for document in newest if demotion_of(document) is None][:most]
+    return sorted(newest, key=lambda document: demotion_of(document) is not None)[:most]
 
 
 def _grouped(documents: Sequence[Document], name: str) -> dict[str, list[Document]]:

@@ -16,7 +16,16 @@ from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entity, S
 from satchel.search.resolve.interfaces import implemented, implementers
 from satchel.search.resolve.modules import folder_of, words_of
 from satchel.search.resolve.names import Names
-from satchel.search.resolve.syntax import CLASSES, above, binding_of, is_base, is_self, owner_of, statement_of
+from satchel.search.resolve.syntax import (
+    CLASSES,
+    above,
+    binding_of,
+    is_base,
+    is_dropped,
+    is_self,
+    owner_of,
+    statement_of,
+)
 from satchel.sources.code.languages import FAMILIES, PROSE, RULES
 from satchel.sources.roles import is_inline_test, is_secondary
 from satchel.store.protocol import Store
@@ -129,7 +138,8 @@ class CallSite(NamedTuple):
 
     `certainty` is 0 to 1. `secondary` marks tests, docs and examples. `through` is the overridden definition that the
     call names, empty where it names the definition itself. `how` is `CALL`, `USE` or `IMPORT`.
-    `statement` are the first and the last line of the short statement around it.
+    `statement` are the first and the last line of the short statement around it; the call `is_dropped` if that is all
+    of a statement, so that nothing uses its result.
     """
 
     path: str
@@ -141,6 +151,7 @@ class CallSite(NamedTuple):
     through: str = ""
     how: str = CALL
     statement: tuple[int, int] = (0, 0)
+    is_dropped: bool = False
 
     @property
     def is_possible(self) -> bool:
@@ -433,7 +444,8 @@ class Relations:
     def _site(self, row: int, node: Node, certainty: float, through: str = "", how: str = CALL) -> CallSite:
         name, document, line = self.code.part(row).name, self.code.document_of(row), node.start_point[0] + 1
         secondary = document.secondary or is_inline_test(document.key, name)
-        return CallSite(document.key, line, row, name, secondary, certainty, through, how, statement_of(node))
+        around, dropped = statement_of(node), how == CALL and is_dropped(node)
+        return CallSite(document.key, line, row, name, secondary, certainty, through, how, around, dropped)
 
     @staticmethod
     def _means(entities: Iterable[Entity], target: CodeDefinition) -> bool:

@@ -18,6 +18,7 @@ from satchel.answer.omissions import with_best_lines
 from satchel.answer.pipeline import assemble
 from satchel.answer.request import (
     AssembleRequest,
+    SearchOptions,
     check_limit,
     check_names,
     check_now,
@@ -38,7 +39,7 @@ from satchel.settings import Settings
 from satchel.system.git import find_repository
 from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, LINE_KINDS, Context, Failure, Hit, Kind, Usage
-from satchel.vocabulary import Moment, checked_text, workspace_names
+from satchel.vocabulary import checked_text, workspace_names
 
 if TYPE_CHECKING:
     from satchel.answer.pattern import Matches
@@ -88,43 +89,20 @@ class AnswerService:
     def __init__(self, root: OpenRoot, receipts: ReceiptService, guides: MakeGuides) -> None:
         self._root, self._receipts, self._guides = root, receipts, guides
 
-    def search(
-        self,
-        question: str,
-        *,
-        types: Iterable[str] = (),
-        names: Iterable[str] = (),
-        limit: int = 10,
-        filters: Mapping[str, Any] | None = None,
-        searches: Iterable[str] = (),
-        now: Moment | None = None,
-        min_score: float | None = None,
-        refresh: bool = True,
-        workspace: str | Sequence[str] = (),
-    ) -> list[Hit]:
-        """Return the best hits of each kind asked for (by default all that have chunks).
-
-        Of each kind there are at most `limit` records, or the best parts of `limit` files, file by file.
-
-        Those of several workspaces (`workspace`: `web,api`) are one list by relevance. A kind whose best hit has less
-        than half of the relevance of the best of all comes after the others.
-
-        `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
-        `searches` are the retrievers to use (names: `satchel.search.filters`), `names` likely names in the code.
-        Without a `min_score`, weak matches are left out.
-        """
+    def search(self, question: str, options: SearchOptions, *, refresh: bool) -> list[Hit]:
+        """As `Satchel.search`."""
         check_question(question)
-        kinds, conditions, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
+        if unknown := sorted(options.keys() - SearchOptions.__annotations__.keys()):
+            names = ", ".join(sorted({*SearchOptions.__annotations__, "refresh"}))
+            raise UsageError(f"unknown option {', '.join(unknown)}: choose from {names}")
+        limit, workspace = options.get("limit", 10), options.get("workspace", ())
+        kinds, conditions = parse_kinds(options.get("types", ())), parse_filters(options.get("filters") or {})
+        quiet = silent(parse_strategies(options.get("searches", ())))
         check_limit(limit)
-        guesses, floor = check_names(names), check_score(min_score)
+        guesses, floor = check_names(options.get("names", ())), check_score(options.get("min_score"))
         query = analyse(sanitize.text(question, self._root.settings.redact_allow))
-        moment = check_now(now)
-        options = {
-            "candidates": max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD),
-            "filters": conditions,
-            "now": moment,
-            "silent": quiet,
-        }
+        moment = check_now(options.get("now"))
+        candidates = max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD)
 
         def found(root: OpenRoot, store: Store) -> list[Hit]:
             with root.memory_snapshot() as memory:
@@ -132,7 +110,8 @@ class AnswerService:
                 available = bench.kinds()
                 named = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
                 searched = [kind for kind in named if kind is not Kind.CONTEXT]
-                ask = kind_search(bench, with_guesses(query, guesses, bench), **options)
+                asked = with_guesses(query, guesses, bench)
+                ask = kind_search(bench, asked, candidates=candidates, filters=conditions, now=moment, silent=quiet)
                 results = balanced({kind: ask(kind) for kind in searched})
                 terms = frozenset(term.term for term in query.terms)
 
@@ -347,8 +326,8 @@ def best_each(hits: Iterable[Hit], limit: int) -> list[Hit]:
 def strong_first(hits: Sequence[Hit]) -> list[Hit]:
     """Return hits with those of kinds that match much less than the best one at the end."""
     best = {hit.chunk.kind: hit.relevance for hit in sorted(hits, key=lambda hit: hit.relevance)}
-    half = max(best.values(), default=0.0) / 2
-    return sorted(hits, key=lambda hit: best[hit.chunk.kind] < half)
+    least = max(best.values(), default=0.0) / weights.KIND_LEAD
+    return sorted(hits, key=lambda hit: best[hit.chunk.kind] < least)
 
 
 def settings_mark(settings: Settings) -> dict[str, str]:

@@ -100,6 +100,7 @@ class Stop(StrEnum):
     FULL = "full"
     WEAK = "kept short: weak match"
     ABSENT = "kept short, as words of the question were not found"
+    TESTS = "kept short, as words of the question are only in tests and examples"
     HISTORY = "kept short, as words of the question are only in the history"
     UNFINISHED = "the index is not finished"
     COMPLETE = "everything relevant is shown"
@@ -118,11 +119,11 @@ class RenderRequest(NamedTuple):
     `lead` is the kind whose section comes first; with `has_guidance` the notice says that records titled Guidance are
     to be followed. With `based_on` the footer counts only items of that kind: `Based on 3 past experiences`.
     `shown_before` are the references to what a session has already, one line each, and `shown_before_more` the number
-    of those not named. `not_found` are telling words of the question that no file has, `past` those of
-    them that a commit has, `left_out` notes on files that are not indexed; `weak` means that nothing
-    shown answers it well; `call_sites` are lines that list the callers of the definition in question. With `used` (the
-    tokens of the text itself, see `render_with_usage`) the footer says how much of `limit` was used and why it
-    `stopped` there. The first `related` shown definitions with neighbours are listed. `workspaces` answer together.
+    of those not named. `not_found` are telling words of the question that no file has, `past` those of them that a
+    commit has, `of_tests` words that only tests have, `left_out` notes on files that are not indexed; `weak` means that
+    nothing shown answers it well; `call_sites` are lines that list the callers of the definition in question. With
+    `used` (the tokens of the text itself, see `render_with_usage`) the footer says how much of `limit` was used and why
+    it `stopped` there. The first `related` shown definitions with neighbours are listed. `workspaces` answer together.
     `hunks` are the lines of the change in question, for one block with its nonce.
     With `is_numbered` lines of files have their numbers in Markdown and plain text; `places` are lines that name other
     places.
@@ -150,6 +151,7 @@ class RenderRequest(NamedTuple):
     overview: bool = True
     not_found: tuple[str, ...] = ()
     past: tuple[str, ...] = ()
+    of_tests: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     weak: bool = False
     call_sites: tuple[str, ...] = ()
@@ -204,6 +206,7 @@ def head_notes(request: RenderRequest) -> list[FooterNote]:
         FooterNote("workspaces", "Paths begin with their workspace", request.workspaces, separator=", "),
         FooterNote("not_found", "Not found here", words, separator=", "),
         FooterNote("past", "Only in the history", past, separator=", "),
+        FooterNote("of_tests", "Only in tests and examples", request.of_tests, separator=", "),
         FooterNote("left_out", "Left out", request.left_out),
         FooterNote("weak_match", "Weak match", (WEAK,) if request.weak else (), is_single=True),
         FooterNote("call_sites", "", request.call_sites, is_listed=True),

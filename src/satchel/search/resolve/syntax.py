@@ -258,6 +258,28 @@ def table_of(function: Node) -> Node | None:
     return name.child_by_field_name("table") if name is not None else None
 
 
+_AWAITED = frozenset({"await", "await_expression", "parenthesized_expression"})
+
+
+def is_dropped(name: Node) -> bool:
+    """Return whether nothing uses the result of the call of this name: the call is a statement, as in `save(order);`.
+
+    False in languages whose grammar has no such statement: there a last expression may be the result of its block.
+    """
+    node, is_called = name, False
+    for outer in above(name):
+        if outer.type == "expression_statement":
+            return is_called
+        if outer.type in CALLS or outer.type in _MEMBERS:
+            if is_called or node not in [outer.child_by_field_name(field) for field in ("function", *_NAME_FIELDS)]:
+                return False
+            is_called = outer.type in CALLS
+        elif outer.type not in _AWAITED:
+            return False
+        node = outer
+    return False
+
+
 def statement_of(node: Node) -> tuple[int, int]:
     """Return the first and the last line of the largest statement or block around a node that is short."""
     while (around := node.parent) is not None and around.type not in SCOPES:
