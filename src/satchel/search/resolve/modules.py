@@ -290,6 +290,7 @@ class Imports(ABC):
         self.code = code
         self.modules = Modules(code)
         self._packages: dict[str, tuple[str, ...]] = {}
+        self._objects: dict[str, tuple[str, ...]] = {}
 
     @abstractmethod
     def member(self, owner: Entity, name: str) -> Entities:
@@ -391,8 +392,15 @@ class Imports(ABC):
     def _packages_in_reach(self, file: SourceFile) -> tuple[str, ...]:
         """Return the packages whose names need no import in a file: those that it is in, and its package object's."""
         own = self.packages_of(file)
-        objects = _PACKAGE_OBJECT.findall(file.source.decode("utf-8", "replace")) if file.language == "scala" else []
-        return (*(f"{own[0]}.{name}".lstrip(".") for name in objects), *own)
+        return (*(f"{own[0]}.{name}".lstrip(".") for name in self._package_objects(file)), *own)
+
+    def _package_objects(self, file: SourceFile) -> tuple[str, ...]:
+        """Return the names of the package objects of a file of Scala."""
+        if file.language != "scala":
+            return ()
+        if file.path not in self._objects:
+            self._objects[file.path] = tuple(_PACKAGE_OBJECT.findall(file.source.decode("utf-8", "replace")))
+        return self._objects[file.path]
 
     def namespace_of(self, file: SourceFile) -> str:
         """Return the first namespace of a file of PHP, with dots."""
@@ -416,11 +424,7 @@ class Imports(ABC):
         """Return the package of a definition and its name there; what a package object of Scala defines is in both."""
         package, written = self.packages_of(file)[0], self._written(definition)
         first, _, rest = written.partition(".")
-        if (
-            rest
-            and file.language == "scala"
-            and first in _PACKAGE_OBJECT.findall(file.source.decode("utf-8", "replace"))
-        ):
+        if rest and first in self._package_objects(file):
             return f"{package}.{first}".lstrip("."), rest
         return package, written
 

@@ -98,6 +98,8 @@ class Names(Imports):
         self._members: dict[tuple[Entity, str], Entities] = {}
         self._bases: dict[CodeDefinition, Entities] = {}
         self._adding: dict[str, bool] = {}
+        self._added: dict[str, list[CodeDefinition]] = {}
+        self._rooted: dict[tuple[CodeDefinition, ...], list[CodeDefinition]] = {}
         self._steps = 0
 
     def value(self, file: SourceFile, node: Node | None) -> Entities:
@@ -622,7 +624,9 @@ class Names(Imports):
             ]
             return tuple(near) if len({definition.key for definition in near}) == 1 else ()
         if file.language == "scala":
-            adding = [definition for definition in self.code.defined(name) if self._adds(definition)]
+            if name not in self._added:
+                self._added[name] = [definition for definition in self.code.defined(name) if self._adds(definition)]
+            adding = self._added[name]
             is_own = any(_is_inside(node, self.code.declaration(each)) for each in adding if each.path == file.path)
             return tuple(adding) if len({definition.owner for definition in adding}) == 1 and not is_own else ()
         if file.language != "kotlin":
@@ -945,6 +949,9 @@ class Names(Imports):
         """Return those of these methods of one name that override none of the others."""
         if not 1 < len(methods) <= 30:  # a name of more classes is not guessed
             return methods
+        key = tuple(methods)
+        if key in self._rooted:
+            return self._rooted[key]
         owners = {method: self._class_of(method) for method in methods}
         bases = {method: self.bases(owner) if owner is not None else () for method, owner in owners.items()}
         overriding = {
@@ -952,7 +959,8 @@ class Names(Imports):
             for method in methods
             if any(isinstance(each, CodeDefinition) for each in self.of_members(bases[method], method.name))
         }
-        return [method for method in methods if method not in overriding]
+        self._rooted[key] = [method for method in methods if method not in overriding]
+        return self._rooted[key]
 
     def _class_of(self, method: CodeDefinition) -> CodeDefinition | None:
         """Return the class of a method in its own file."""
