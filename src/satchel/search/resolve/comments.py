@@ -6,19 +6,19 @@ import re
 from typing import TYPE_CHECKING
 
 from satchel.search.resolve.code import CodeDefinition, Entities, SourceFile
+from satchel.search.resolve.resolver import Resolver
 from satchel.search.resolve.syntax import above, first_child, principal
 from satchel.text import pattern
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from satchel.search.resolve.names import Names
 
 _MIXED_IN = pattern(r"@(mixin|see)\s+([\w\\]+)")
 _DOCUMENTED = frozenset({"function_definition", "method_declaration", "property_declaration"})
 
 
-def told_in_comment(names: Names, file: SourceFile, node: Node) -> Entities:
+def told_in_comment(names: Resolver, file: SourceFile, node: Node) -> Entities:
     """Return the type that a comment gives a parameter or a property of PHP."""
     around = next((other for other in above(node) if other.type in _DOCUMENTED), None)
     if around is None:
@@ -32,7 +32,7 @@ def told_in_comment(names: Names, file: SourceFile, node: Node) -> Entities:
     return documented(names, file, around, "@param", file.text(node))
 
 
-def documented(names: Names, file: SourceFile, declared: Node, tag: str, name: str) -> Entities:
+def documented(names: Resolver, file: SourceFile, declared: Node, tag: str, name: str) -> Entities:
     """Return the type that the comment above a declaration of PHP says."""
     comment = declared.prev_named_sibling
     if comment is None or comment.type != "comment":
@@ -41,7 +41,7 @@ def documented(names: Names, file: SourceFile, declared: Node, tag: str, name: s
     return names.dotted(file, principal(match[1]), declared) if match is not None else ()
 
 
-def mixed_in(names: Names, owner: CodeDefinition, name: str) -> Entities:
+def mixed_in(names: Resolver, owner: CodeDefinition, name: str) -> Entities:
     """Return the classes whose methods a class of PHP passes calls on to, as its comment says.
 
     `@mixin` says so for all methods, `@see` beside an `@method` for the methods that are listed.
@@ -57,7 +57,7 @@ def mixed_in(names: Names, owner: CodeDefinition, name: str) -> Entities:
     return tuple(entity for entity in mixed if entity != owner)
 
 
-def made_of_class(names: Names, file: SourceFile, call: Node, called: Entities) -> Entities:
+def made_of_class(names: Resolver, file: SourceFile, call: Node, called: Entities) -> Entities:
     """Return an object of the class that a container or a mock of PHP is asked for: `createMock(Mail::class)`."""
     arguments = call.child_by_field_name("arguments")
     first = first_child(arguments) if arguments is not None else None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from satchel.search.resolve.code import CodeDefinition, Entities, SourceFile
 from satchel.search.resolve.places import Binding, expression_of, last_name, result_type
+from satchel.search.resolve.resolver import Resolver
 from satchel.search.resolve.syntax import (
     CALLS,
     DOTTED,
@@ -27,7 +28,6 @@ from satchel.text import pattern
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from satchel.search.resolve.names import Names
 
 LANGUAGES = frozenset({"kotlin", "php", "scala", "swift"})
 
@@ -38,7 +38,7 @@ _OUTERMOST = pattern(r"^[\w.:\\ ]+[<\[](.*)[>\]]\??$", re.DOTALL)
 _TYPE_IN_COMMENT = r"\s+([\w\\$|?]+(?:<[^<>\n]*(?:<[^<>\n]*>[^<>\n]*)*>)?(?:\[\])*)"
 
 
-def elements(names: Names, file: SourceFile, node: Node | None) -> Entities:
+def elements(names: Resolver, file: SourceFile, node: Node | None) -> Entities:
     """Return what the elements of a collection are; of a mapping its values."""
     for home, place, written in _written(names, file, node, 0):
         inner = principal(element_of(written))
@@ -90,7 +90,9 @@ def _parts(text: str, separator: str) -> list[str]:
     return parts
 
 
-def _written(names: Names, file: SourceFile, node: Node | None, depth: int) -> Iterator[tuple[SourceFile, Node, str]]:
+def _written(
+    names: Resolver, file: SourceFile, node: Node | None, depth: int
+) -> Iterator[tuple[SourceFile, Node, str]]:
     """Yield the types that are written for an expression, each with its file and a node there."""
     if node is None or depth > _MAX_DEPTH:
         return
@@ -120,7 +122,9 @@ def _written(names: Names, file: SourceFile, node: Node | None, depth: int) -> I
         yield from _written(names, file, inner, depth + 1)
 
 
-def _of_binding(names: Names, file: SourceFile, bound: Binding, depth: int) -> Iterator[tuple[SourceFile, Node, str]]:
+def _of_binding(
+    names: Resolver, file: SourceFile, bound: Binding, depth: int
+) -> Iterator[tuple[SourceFile, Node, str]]:
     if bound.type is not None and file.text(bound.type) != "array":
         yield file, bound.node, file.text(bound.type)
     elif file.language == "php" and (told := _told(file, bound.node)):
@@ -130,7 +134,7 @@ def _of_binding(names: Names, file: SourceFile, bound: Binding, depth: int) -> I
 
 
 def _of_fields(
-    names: Names, around: Iterator[Entities], name: str, depth: int
+    names: Resolver, around: Iterator[Entities], name: str, depth: int
 ) -> Iterator[tuple[SourceFile, Node, str]]:
     """Yield the types of a field of the classes around a place."""
     for owner in (entity for owners in around for entity in owners if isinstance(entity, CodeDefinition)):
@@ -142,7 +146,7 @@ def _of_fields(
                 yield from _of_binding(names, home, bound, depth + 1)
 
 
-def _of_definitions(names: Names, entities: Entities, depth: int) -> Iterator[tuple[SourceFile, Node, str]]:
+def _of_definitions(names: Resolver, entities: Entities, depth: int) -> Iterator[tuple[SourceFile, Node, str]]:
     for entity in entities:
         if not isinstance(entity, CodeDefinition):
             continue

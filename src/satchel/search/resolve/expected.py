@@ -9,15 +9,14 @@ from satchel.search.resolve.code import CodeDefinition, Entities, SourceFile
 from satchel.search.resolve.given import called_definitions
 from satchel.search.resolve.lambdas import call_around
 from satchel.search.resolve.places import argument_type, result_type
+from satchel.search.resolve.resolver import Resolver
 from satchel.search.resolve.syntax import above, first_child
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from satchel.search.resolve.names import Names
 
-
-def implicit(names: Names, file: SourceFile, node: Node) -> Entities:
+def implicit(names: Resolver, file: SourceFile, node: Node) -> Entities:
     """Return what `.name(...)` means in Swift: a member of the type that is expected there."""
     if file.language != "swift" or node.parent is None or node.parent.type != "prefix_expression":
         return ()
@@ -25,7 +24,7 @@ def implicit(names: Names, file: SourceFile, node: Node) -> Entities:
     return members if any(isinstance(member, CodeDefinition) for member in members) else ()
 
 
-def _expected(names: Names, file: SourceFile, node: Node) -> Entities:
+def _expected(names: Resolver, file: SourceFile, node: Node) -> Entities:
     """Return the type that is expected of an expression of Swift, by its argument, variable or function."""
     inner = node
     for outer in above(node):
@@ -51,7 +50,7 @@ def _expected(names: Names, file: SourceFile, node: Node) -> Entities:
     return ()
 
 
-def _of_argument(names: Names, file: SourceFile, called: Node | None, label: str, place: int) -> Entities:
+def _of_argument(names: Resolver, file: SourceFile, called: Node | None, label: str, place: int) -> Entities:
     """Return the type of the parameter of a function or an initializer of Swift that an argument is for."""
     for definition in called_definitions(names, file, called) if called is not None else ():
         declared = names.code.declaration(definition)
@@ -65,7 +64,7 @@ def _of_argument(names: Names, file: SourceFile, called: Node | None, label: str
     return ()
 
 
-def _declared_at(names: Names, maker: CodeDefinition) -> Node | None:
+def _declared_at(names: Resolver, maker: CodeDefinition) -> Node | None:
     """Return the declaration of a function; that of an initializer of Swift has no node for its name."""
     file = names.code.file(maker.path)
     if maker.name != "init" or file is None:

@@ -9,15 +9,14 @@ from satchel.search.resolve import syntax
 from satchel.search.resolve.code import CodeDefinition, Entities, SourceFile
 from satchel.search.resolve.elements import elements
 from satchel.search.resolve.lambdas import Given, call_around, given, last_type, of_type
+from satchel.search.resolve.resolver import Resolver
 from satchel.search.resolve.syntax import first_child, owner_of, principal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from satchel.search.resolve.names import Names
 
-
-def given_to_lambda(names: Names, file: SourceFile, function: Node, place: int) -> Entities:
+def given_to_lambda(names: Resolver, file: SourceFile, function: Node, place: int) -> Entities:
     """Return the value of a parameter of a lambda, by the function that it is given to."""
     if function.parent is not None and function.parent.type == "match_expression":
         return names.value(file, function.parent.child_by_field_name("value"))
@@ -38,7 +37,7 @@ def given_to_lambda(names: Names, file: SourceFile, function: Node, place: int) 
     return elements(names, file, owner) if place == 0 and called in syntax.EACH and owner is not None else ()
 
 
-def receiver_in_lambda(names: Names, file: SourceFile, function: Node) -> Entities:
+def receiver_in_lambda(names: Resolver, file: SourceFile, function: Node) -> Entities:
     """Return the object whose members the body of a lambda of Kotlin may name: `x` of `x.apply { }`."""
     call = call_around(function)
     if call is None:
@@ -55,12 +54,14 @@ def receiver_in_lambda(names: Names, file: SourceFile, function: Node) -> Entiti
     return names.value(file, first_child(first)) if first is not None else ()
 
 
-def called_definitions(names: Names, file: SourceFile, name: Node) -> list[CodeDefinition]:
+def called_definitions(names: Resolver, file: SourceFile, name: Node) -> list[CodeDefinition]:
     """Return the definitions that a called name means."""
     return [entity for entity in names.meaning(file, name) if isinstance(entity, CodeDefinition)]
 
 
-def _declared_for_lambda(names: Names, definition: CodeDefinition) -> tuple[Given | None, SourceFile | None, list[str]]:
+def _declared_for_lambda(
+    names: Resolver, definition: CodeDefinition
+) -> tuple[Given | None, SourceFile | None, list[str]]:
     """Return the types for the last lambda of a function, its file, and the names of its type parameters."""
     file, declared = names.code.file(definition.path), names.code.declaration(definition)
     if file is None or declared is None or declared.type not in syntax.FUNCTIONS:
