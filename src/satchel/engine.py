@@ -295,7 +295,7 @@ class Satchel:
         `show_handles`. Raises UsageError for impossible values.
         """
         request = self.request(question, **options)
-        updated = partial(self.refresh, progress=progress, should_stop=should_stop, workspaces=request.workspaces)
+        updated = partial(self.refresh, progress=progress, should_stop=should_stop, workspaces=request.asker.workspaces)
         if not refresh:
             return self.answer(request)
         return self.answers.answer(request, updated(), catch_up=partial(self.opened.catch_up, should_stop))
@@ -328,7 +328,7 @@ class Satchel:
 
         asked = query_options(strategies=strategies, include_types=include_types, **options)
         request = self.request(query, **asked)
-        return query_result(self.answer(request, self.refresh(workspaces=request.workspaces) if refresh else ()))
+        return query_result(self.answer(request, self.refresh(workspaces=request.asker.workspaces) if refresh else ()))
 
     def premortem_request(
         self, domain: str, strategy: str | None = None, **options: Unpack[PackingOptions]
@@ -512,7 +512,7 @@ class Satchel:
         if "situation" in (saved.get("meta") or {}):
             context, request = self.guidance.replayed(saved, notes)
         else:
-            request = saved_request(saved)
+            request = saved_request(saved, self.settings.redact_allow)
             context = self.answers.unrecorded(request, notes)
         return Replay(request, context, differences(saved, context))
 

@@ -108,7 +108,7 @@ with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}
 OTHERS = {
     "types.py": (("Format", 'COMPACT = "compact"'),),
     "answer/packing.py": (("FRAMES", "Format.COMPACT: TextFrame(21, 8)"),),
-    "answer/request.py": (("AssembleRequest", "is_loud: bool = False"),),
+    "answer/request.py": (("TextForm", "is_loud: bool = False"),),
     "operations/ask.py": (
         ("_REQUEST", 'Parameter("is_loud", Shape.SWITCH, "In capital letters.", default=False, flags=("--loud",))'),
     ),
@@ -131,7 +131,7 @@ QUESTION = "when do retries stop?"
 with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}) as satchel:
     satchel.index()
     assert "after a minute" in satchel.assemble(QUESTION, format="compact").text
-    assert satchel.request(QUESTION, is_loud=True).is_loud
+    assert satchel.request(QUESTION, is_loud=True).form.is_loud
     assert satchel.graph("README.md", lens="near").text
 environment = {**os.environ, "SATCHEL_HOME": sys.argv[2]}
 offered = subprocess.run([sys.executable, "-m", "satchel", "setup"], env=environment, capture_output=True, text=True)

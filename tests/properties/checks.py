@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from markdown_it import MarkdownIt
 
 from satchel import Satchel
-from satchel.answer import pipeline, weights, write
+from satchel.answer import fitting, pipeline, weights, write
 from satchel.answer.candidates import Candidate
 from satchel.answer.packing import BUDGET, Packing
 from satchel.answer.render import RenderRequest, render_with_usage
@@ -49,7 +49,7 @@ class Assembly:
     @property
     def shares(self) -> bool:
         """Whether each kind had its share of the budget, in which it need not compete with the others."""
-        return len(self.request.kinds) > 1 or bool(self.request.plan)
+        return self.request.scope.shares_budget
 
     @property
     def best(self) -> str:
@@ -71,7 +71,7 @@ def assemble(satchel: Satchel, question: str, **options: Any) -> Assembly:
     caught = Assembly(request, Context("", "", Format.MARKDOWN, (), None))  # type: ignore[arg-type]
 
     def spy(filling: write.Filling) -> write.Fitted:
-        fitted = write.fit(filling)
+        fitted = fitting.fit(filling)
         caught.packing, caught.has_further_files = fitted.packing, bool(filling.policy.first)
         return fitted
 
@@ -121,21 +121,26 @@ def _parsed(assembly: Assembly) -> Iterator[str]:
     context, request = assembly.context, assembly.request
     if not context.items:
         return
-    count = counter(request.tokenizer).count
+    count = counter(request.budget.tokenizer).count
     if render_with_usage(assembly.rendering, context.items, context.format, count)[0] != context.text:
         yield "the text is not the rendering of its items"
-    numbered = bool(request.places and request.show_code)
+    numbered = bool(request.budget.places and request.form.show_code)
     found = parse(context.text, context.format, numbered=numbered)
     if len(found) != len(context.items):
         yield f"{len(context.items)} items read back as {len(found)}"
     by_nonce = {item.nonce: item for item in context.items}
     for parsed in found:
         item = by_nonce.get(parsed.nonce)
-        if item is None and request.show_code:
+        if item is None and request.form.show_code:
             yield f"an item with the nonce {parsed.nonce!r} was never written"
             continue
         shown = "\n".join(piece.text for piece in parsed.pieces)
-        if item is not None and request.show_code and parsed.path and shown != "\n".join(p.text for p in item.pieces):
+        if (
+            item is not None
+            and request.form.show_code
+            and parsed.path
+            and shown != "\n".join(p.text for p in item.pieces)
+        ):
             yield f"{parsed.path} reads back with other lines"
     yield from _well_formed(assembly)
 
@@ -145,7 +150,7 @@ def _well_formed(assembly: Assembly) -> Iterator[str]:
     match context.format:
         case Format.MARKDOWN:
             blocks = [token.content for token in _MARKDOWN.parse(context.text) if token.type == "fence"]
-            expected = sum(1 for item in context.items if request.show_code or item.location is None)
+            expected = sum(1 for item in context.items if request.form.show_code or item.location is None)
             if len(blocks) != expected:
                 yield f"markdown has {len(blocks)} code blocks for {expected} items"
         case Format.XML:

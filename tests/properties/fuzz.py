@@ -90,7 +90,8 @@ def corpus(seed: int, count: int, tally: Tally) -> None:
                     tally.repeated += 1
                     tally.unequal += [name] * (again.context.text != assembly.context.text)
                 if draw.random() < 0.25:
-                    chosen["max_tokens"] = int(assembly.request.max_tokens * draw.choice((1.01, 1.2, 1.5, 2, 4))) + 1
+                    smaller = assembly.request.budget.max_tokens
+                    chosen["max_tokens"] = int(smaller * draw.choice((1.01, 1.2, 1.5, 2, 4))) + 1
                     compare(assembly, assemble(satchel, asked, **chosen), tally, name)
 
 
@@ -109,7 +110,7 @@ def compare(smaller: Assembly, larger: Assembly, tally: Tally, name: str) -> Non
     """Note where the larger budget lost the best item."""
     tally.pairs += 1
     if smaller.best in smaller.shown and smaller.best not in larger.shown:
-        tally.lost.append(f"{smaller.best} is not in the answer of {larger.request.max_tokens} tokens ({name})")
+        tally.lost.append(f"{smaller.best} is not in the answer of {larger.request.budget.max_tokens} tokens ({name})")
 
 
 def tally_of(asked: tuple[int, int]) -> Tally:

@@ -152,7 +152,7 @@ def _context_query(call: OperationCall) -> Answered:
     is_packed = not (since is None and question.strip()) or options.keys() & {"fill", "view"}
     options.setdefault("purpose", vocabulary.READ if is_packed else vocabulary.FIND)
     request = engine.request(question if is_asked else UNASKED, **options)
-    notes = call.refreshed(call.workspaces, files_first=not needs_history(request, since))
+    notes = call.refreshed(call.workspaces, files_first=not needs_history(request.asked, request.scope, since))
     if since is not None:
         request, changes = engine.answers.about_change(request, since, staged=staged, is_asked=is_asked)
         notes = [*notes, *changes]
@@ -179,11 +179,11 @@ def _search(call: OperationCall) -> Answered:
     filters = call.chosen([parameter.name for parameter in FILTERS])
     request = engine.request(question, types=types, limit=limit, **call.chosen(("searches",)))
     check_filters(filters, types)
-    notes = call.refreshed(call.workspaces, files_first=not needs_history(request))
+    notes = call.refreshed(call.workspaces, files_first=not needs_history(request.asked, request.scope))
     options = call.chosen(("names", "searches", "now", "min_score", "workspace"))
     hits = engine.search(question, types=types, limit=limit, filters=filters, refresh=False, **options)
     hits, uncounted = counted_hits(hits, engine.opened.line_counts.of)
-    envelope = json.search_envelope(request.query, hits, [*notes, *uncounted], engine.store.revision)
+    envelope = json.search_envelope(request.asked.query, hits, [*notes, *uncounted], engine.store.revision)
     why_empty = () if hits else ("nothing here matches the question",)
     return Answered("\n".join(hit_list(hits)), envelope, why_empty)
 

@@ -162,7 +162,7 @@ def context_envelope(context: Context, request: AssembleRequest) -> Json:
     """Return a context and the request that it answers."""
     from satchel.answer.request import request_data
 
-    return _answer(context, request.now, request_data(request))
+    return _answer(context, request.asked.now, request_data(request))
 
 
 def graph_envelope(context: Context, request: GraphRequest) -> Json:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from satchel import types
 from satchel.answer.pins import parse_pin
 from satchel.answer.render import RenderRequest, elsewhere_line, render
+from satchel.answer.request import TextForm
 from satchel.answer.sections import subtract
 from satchel.answer.source_lines import Unreadable, joined, without_blank_ends
 from satchel.errors import GitError, UsageError
@@ -27,7 +27,7 @@ from satchel.sources.outline import outline_file, readable
 from satchel.store.records import Document
 from satchel.system import files
 from satchel.system.git import find_repository
-from satchel.tokens import TokenCounter
+from satchel.tokens import TokenCounter, most_within
 from satchel.types import HandleTarget
 from satchel.vocabulary import checked_names
 
@@ -266,7 +266,9 @@ def _packed(
     used: tuple[str, ...],
 ) -> types.Context:
     is_numbered = any(_LINES.search(row.target.id) for row in expanded)
-    rendering = RenderRequest(failures=failures, overview=False, show_handles=True, is_numbered=is_numbered)
+    rendering = RenderRequest(
+        form=TextForm(show_handles=True), failures=failures, overview=False, is_numbered=is_numbered
+    )
     items: list[types.ContextItem] = []
     overflow: list[types.Omission] = []
 
@@ -353,9 +355,9 @@ def _shortened(
     """Return as many lines from the beginning as fit, None if not even one does; a record is not cut."""
     if row.item.location is None:
         return None
-    counts = range(1, _line_count(row.ranges))
-    fitting = bisect_right(counts, max_tokens, key=lambda count: tokens([_shown(row, count, key)]))
-    return _shown(row, counts[fitting - 1], key) if fitting else None
+    most = _line_count(row.ranges) - 1
+    fitting = most_within(most, max_tokens, lambda count: tokens([_shown(row, count, key)]))
+    return _shown(row, fitting, key) if fitting else None
 
 
 def _left_out(row: Expanded, needed: int) -> types.Omission:

@@ -64,16 +64,18 @@ def render(request: RenderRequest, items: Sequence[ContextItem], *, format: Form
 def body_parts(request: RenderRequest, items: Sequence[ContextItem], format: Format) -> Iterator[str]:  # noqa: A002
     """Yield the parts of the text before its tail: the head, then opening, items and closing of each section."""
     write = writer(format)
-    grouped = request.group_by_type
+    grouped = request.form.group_by_type
     yield write.head(request, items)
-    for number, section in enumerate(sections(items, group_by_type=grouped, view=request.view, lead=request.lead)):
+    for number, section in enumerate(sections(items, group_by_type=grouped, view=request.form.view, lead=request.lead)):
         opening, closing = write.section(section.title, grouped=grouped) if section.title else ("", "")
         yield write.JOIN + opening if number else opening
         for position, item in enumerate(section.items):
-            if request.view is View.SECTIONS:
+            if request.form.view is View.SECTIONS:
                 text = write.item(request, item)
             else:
-                text = write.JOIN.join(write.entity(request, item, entity) for entity in entities(item, request.view))
+                text = write.JOIN.join(
+                    write.entity(request, item, entity) for entity in entities(item, request.form.view)
+                )
             yield write.JOIN + text if position else text
         yield closing
 
@@ -148,7 +150,7 @@ def _alike_once(listing: Sequence[Listed]) -> list[Listed]:
 
 def _is_alike(one: Listed, other: Listed) -> bool:
     """Return whether calls of one of these definitions of Kotlin are calls of the other one, too."""
-    is_kotlin = all("told" not in row and row["path"].endswith(".kt") for row in (one, other))
+    is_kotlin = all("told" not in row and row.get("path", "").endswith(".kt") for row in (one, other))
     return is_kotlin and one["name"] == other["name"] and not _lines_of(one).isdisjoint(_lines_of(other))
 
 
