@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 
 from satchel.answer.candidates import DECLARED
+from satchel.answer.freshness import freshness_of
 from satchel.answer.source_lines import FileLines, Unreadable
 from satchel.types import Hit, Kind, Location
 
@@ -48,8 +49,10 @@ def listed(search: Callable[[int], list[Hit]], limit: int, files: FileLines) -> 
 
 def _compared(hit: Hit) -> Location | None:
     place = hit.chunk.location
-    is_definition = hit.chunk.kind is Kind.CODE and hit.chunk.role in DECLARED and hit.best_line is not None
-    return place if is_definition and place is not None and place.end_line > place.start_line else None
+    if place is None or hit.best_line is None or freshness_of(hit.chunk.fields) is not None:
+        return None
+    is_definition = hit.chunk.kind is Kind.CODE and hit.chunk.role in DECLARED
+    return place if is_definition and place.end_line > place.start_line else None
 
 
 def _text(place: Location, files: FileLines) -> Hashable:

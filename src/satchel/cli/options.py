@@ -139,7 +139,7 @@ def common_options() -> list[click.Parameter]:
     ]  # fmt: skip
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """A group of commands, whose help has the whole first sentence of each command."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -156,7 +156,7 @@ class Group(click.Group):
 
 def group(name: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Group]:
     """Return a decorator for a group of commands."""
-    settings = {"cls": Group, "context_settings": HELP_OPTIONS, **settings}
+    settings = {"cls": CommandGroup, "context_settings": HELP_OPTIONS, **settings}
     return click.group(name, params=common_options(), **settings)
 
 
