@@ -180,7 +180,34 @@ def first_tokens(text: str, limit: int, count: object) -> str:
     return "".join(lines[:low])
 
 
-def table(rows: Mapping[str, Row]) -> list[str]:
+class Written(NamedTuple):
+    """What the document has of a tool: its figures, and a cell for each question."""
+
+    figures: str
+    cells: tuple[str, ...]
+
+
+def written(name: str, row: Row) -> Written:
+    """Return what the document says of a tool."""
+    mean, seconds = sum(row.tokens) / len(row.tokens), sum(row.seconds) / len(row.seconds)
+    figures = (
+        f"{name} | {row.version} | {sum(row.shown)} | {sum(row.named)} | {mean:,.0f}, {max(row.tokens):,} "
+        f"| {row.index:.1f} | {seconds:.1f} | {TOOLS[name].better}"
+    )
+    every = zip(QUESTIONS, row.shown, row.named, strict=True)
+    return Written(figures, tuple(f"{shown} of {len(own.lines)}{' +' if named else ''}" for own, shown, named in every))
+
+
+def read(text: str) -> dict[str, Written]:
+    """Return what a document says of each tool."""
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    figures = {row[0]: " | ".join(row) for row in rows[1:] if row[0] in TOOLS}
+    start = next((place for place, row in enumerate(rows) if row[0] == "question"), len(rows))
+    columns = list(zip(*rows[start:], strict=True))[1:]
+    return {name: Written(figures[name], tuple(cells)) for name, *cells in columns}
+
+
+def table(rows: Mapping[str, Written]) -> list[str]:
     """Return the lines of the document."""
     lines = sum(len(question.lines) for question in QUESTIONS)
     text = [
@@ -191,37 +218,36 @@ def table(rows: Mapping[str, Row]) -> list[str]:
         "",
         f"| tool | version | lines shown, of {lines} | files named, of {len(QUESTIONS)} | {FIGURES} | better at |",
         "|---|---|---|---|---|---|---|---|",
+        *(f"| {row.figures} |" for row in rows.values()),
+        "",
+        "Lines shown of each question, `+` where the file is named:",
+        "",
+        "| question | " + " | ".join(rows) + " |",
+        "|---" * (len(rows) + 1) + "|",
     ]
-    for name, row in rows.items():
-        mean = sum(row.tokens) / len(row.tokens)
-        text.append(
-            f"| {name} | {row.version} | {sum(row.shown)} | {sum(row.named)} | {mean:,.0f}, {max(row.tokens):,} "
-            f"| {row.index:.1f} | {sum(row.seconds) / len(row.seconds):.1f} | {TOOLS[name].better} |"
-        )
-    text += ["", "Lines shown of each question, `+` where the file is named:", ""]
-    text += ["| question | " + " | ".join(rows) + " |", "|---" * (len(rows) + 1) + "|"]
     for place, question in enumerate(QUESTIONS):
-        cells = (
-            f"{row.shown[place]} of {len(question.lines)}{' +' if row.named[place] else ''}" for row in rows.values()
-        )
-        text.append(f"| {question.repository}: {question.question} | " + " | ".join(cells) + " |")
+        cells = " | ".join(row.cells[place] for row in rows.values())
+        text.append(f"| {question.repository}: {question.question} | {cells} |")
     return text
 
 
 def main() -> None:
-    """Ask every tool that is there and write the tables."""
+    """Ask the tools that are there and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repos", type=Path, required=True)
     parser.add_argument("--tools", type=Path, default=Path("none"))
-    parser.add_argument("--only", nargs="*", default=list(TOOLS))
+    parser.add_argument("--only", nargs="*", default=list(TOOLS), help="the others keep what the document has of them")
     parser.add_argument("--out", type=output)
     given = parser.parse_args()
+    before = read(given.out.read_text(encoding="utf-8")) if given.out and given.out.exists() else {}
     rows = {}
     for name, tool in TOOLS.items():
         program = str((given.tools / name.split()[0] / tool.program).absolute())
         if name in given.only and Path(program).exists():
-            rows[name] = asked(tool, program, given.repos)
-            print(name, sum(rows[name].shown), sum(rows[name].named), flush=True)
+            rows[name] = written(name, asked(tool, program, given.repos))
+            print(rows[name].figures, flush=True)
+        elif name in before:
+            rows[name] = before[name]
     text = "\n".join(table(rows)) + "\n"
     print(text)
     if given.out:

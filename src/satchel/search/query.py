@@ -341,9 +341,9 @@ def _is_of_lines(trace: Trace) -> bool:
 
 
 def _says_nothing(text: str) -> bool:
-    """Return whether a text without its places has no telling word."""
-    telling = (word.lower() for word in words.words(text) if words.is_meaningful(word))
-    return _SAID_OF_PLACES.issuperset(word for word in telling if not word.isdigit())
+    """Return whether a text without its places has no content word besides those said of places."""
+    content_words = (word.lower() for word in words.words(text) if words.is_meaningful(word))
+    return _SAID_OF_PLACES.issuperset(word for word in content_words if not word.isdigit())
 
 
 def _folders(line: str) -> Iterator[str]:

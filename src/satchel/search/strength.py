@@ -132,17 +132,17 @@ BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
-    """Return the telling words of a question, as written and in its order, that occur in none of these lexicons."""
+    """Return the content words of a question, as written and in its order, that occur in none of these lexicons."""
     searched = [lexicon for lexicon in lexicons if lexicon.chunk_count]
     stop, endings = words.other_language("\n".join(line for _, line in query.zones))
-    telling, pair = list(_telling(query, stop)), _FEATURE.search(title_of(query))
-    if not searched or not (telling or pair):
+    content_words, pair = list(_content_words(query, stop)), _FEATURE.search(title_of(query))
+    if not searched or not (content_words or pair):
         return ()
-    spelled = [term for word in telling for term in _spellings(words.unaccented(word))]
+    spelled = [term for word in content_words for term in _spellings(words.unaccented(word))]
     present = _present(
-        {*spelled, *(term for word in telling for term in words.terms_of(words.unaccented(word)))}, searched
+        {*spelled, *(term for word in content_words for term in words.terms_of(words.unaccented(word)))}, searched
     )
-    waiting = [word for word in telling if not _is_present(word, lambda terms: not present.isdisjoint(terms))]
+    waiting = [word for word in content_words if not _is_present(word, lambda terms: not present.isdisjoint(terms))]
     forms = partial(_forms, tuple(map(words.unaccented, endings)))
     waiting = [word for word in waiting if not _is_present(word, lambda terms: bool(_present(terms, searched)), forms)]
     absent = tuple(islice((word for word in waiting if not _is_in_pieces(word, forms, searched)), MAX_ABSENT))
@@ -152,20 +152,22 @@ def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
 
 
 def words_of_tests(query: Query, searched: Iterable[tuple[Store, Kind]]) -> tuple[str, ...]:
-    """Return the telling plain words of a short question that only tests, examples and code of others have.
+    """Return the plain content words of a short question that only tests, examples and code of others have.
 
     Names are left out: who names a definition of a test asks for it.
     """
     if query.asks_for_tests or is_long(query):
         return ()
     stop, endings = words.other_language("\n".join(line for _, line in query.zones))
-    telling = [words.unaccented(word).lower() for word in _telling(query, stop) if not words.is_compound(word)]
-    stores = [(store, kind, store.lexicon(kind)) for store, kind in searched] if telling else []
+    content_words = [
+        words.unaccented(word).lower() for word in _content_words(query, stop) if not words.is_compound(word)
+    ]
+    stores = [(store, kind, store.lexicon(kind)) for store, kind in searched] if content_words else []
     lexicons = [lexicon for _, _, lexicon in stores]
     primary = [lexicon.derived(words_of_tests, partial(_primary, store, kind)) for store, kind, lexicon in stores]
     if all(is_primary is lexicon.live_document for is_primary, lexicon in zip(primary, lexicons, strict=True)):
         return ()
-    first = {word: words.terms_of(word)[0] for word in telling}
+    first = {word: words.terms_of(word)[0] for word in content_words}
     present = _present(first.values(), lexicons, primary)
     forms = {
         word: {term, *_forms(tuple(map(words.unaccented, endings)), word)}
@@ -228,7 +230,7 @@ def sure_sentences(query: Query) -> str:
     return title_of(query) if is_long(query) else "\n".join(lines)
 
 
-def _telling(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
+def _content_words(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
     """Yield the words about the subject of a question, each once; `stop` are the stop words if it is not English."""
     lines = [(zone, line) for zone, line in query.zones if zone in SENTENCES]
     is_message = is_long(query)
@@ -244,7 +246,7 @@ def _telling(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
             # German are sure.
             is_english = word.isascii() and not stop
             is_sure &= is_english or is_code or words.is_unspaced(word) or (place > 0 and word[0].isupper())
-            if is_sure and name.lower() not in seen and _is_telling(name):
+            if is_sure and name.lower() not in seen and _is_content_word(name):
                 seen.add(name.lower())
                 yield name
 
@@ -257,7 +259,7 @@ def without_own_names(query: Query, names: AbstractSet[str]) -> Query:
     """
     names = {name for name in names if COMMON_WORDS.isdisjoint({name, words.stem(name)})}
     stop, _ = words.other_language("\n".join(line for _, line in query.zones))
-    told = {word.lower() for word in _telling(query, stop)}
+    told = {word.lower() for word in _content_words(query, stop)}
     return without_words(query, names) if told & names and told - names else query
 
 
@@ -265,7 +267,7 @@ _UNINFLECTED = words.pattern(r"[\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]{2}")
 """A word of Chinese characters or katakana. Words with other letters of Japanese, and those of Korean, have endings."""
 
 
-def _is_telling(word: str) -> bool:
+def _is_content_word(word: str) -> bool:
     letters = sum(map(str.isalpha, word))
     if words.is_unspaced(word):
         return _UNINFLECTED.search(word) is not None

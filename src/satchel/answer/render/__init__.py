@@ -150,7 +150,7 @@ def _alike_once(listing: Sequence[Listed]) -> list[Listed]:
 
 def _is_alike(one: Listed, other: Listed) -> bool:
     """Return whether calls of one of these definitions of Kotlin are calls of the other one, too."""
-    is_kotlin = all("told" not in row and row["path"].endswith(".kt") for row in (one, other))
+    is_kotlin = all("told" not in row and row.get("path", "").endswith(".kt") for row in (one, other))
     return is_kotlin and one["name"] == other["name"] and not _lines_of(one).isdisjoint(_lines_of(other))
 
 

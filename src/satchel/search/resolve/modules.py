@@ -107,7 +107,7 @@ class Modules:
         roots = {path[: -len(end)] for path in named for end in ends if f"/{path}".endswith(f"/{end}")}
         # Below a package, a plain name means the module at the top: `copy` beside `shop/copy.py` is that of Python.
         plausible = [root for root in roots if f"{root}__init__.py" not in self._packages]
-        return [f"{root}{inner}" for root in sorted(plausible, key=lambda one: (-_shared(one, importer), one))[:1]]
+        return [f"{root}{inner}" for root in sorted(plausible, key=lambda path: (-_shared(path, importer), path))[:1]]
 
     def _lua(self, importer: str, inner: str) -> list[str]:
         """Return the path of a module of Lua below the folder on the path of modules that is nearest to its user."""
@@ -115,7 +115,7 @@ class Modules:
         last = inner.rpartition("/")[2]
         paths = [f"/{path}" for path in self._code.named(f"{last}.lua", "init.lua")]
         fitting = [path[1:].removesuffix(".lua").removesuffix("/init") for path in paths if path.endswith(ends)]
-        return sorted(fitting, key=lambda one: (-_shared(one, importer), len(one), one))
+        return sorted(fitting, key=lambda path: (-_shared(path, importer), len(path), path))
 
     @cached_property
     def _packages(self) -> frozenset[str]:
@@ -126,8 +126,8 @@ class Modules:
         """What manifests of JavaScript say about imports, those of the innermost folders first."""
         files = self._code.texts_named(*CONFIGURATIONS)
         configured = [alias for path, text in files for alias in self._configured(path, text, path)]
-        packages = [one for path, text in self._code.texts_named("package.json") for one in package_of(path, text)]
-        every = [*sorted(configured, key=lambda one: -one.scope.count("/")), *packages]
+        packages = [alias for path, text in self._code.texts_named("package.json") for alias in package_of(path, text)]
+        every = [*sorted(configured, key=lambda alias: -alias.scope.count("/")), *packages]
         return [*every, *_ROOT_ALIASES]
 
     def _configured(self, path: str, text: str, user: str, depth: int = 0) -> Iterator[Alias]:
@@ -206,7 +206,7 @@ class Modules:
         parts = tuple(part for part in _SEPARATOR.split(_SUFFIX.sub("", target)) if part and part not in _ROOTS)
         # `use crate::errors::Late` names what is in a file: then the last part is a name.
         fitting = self._ending(parts) or self._ending(parts[:-1])
-        near = [one for one in fitting if folder_of(one) == folder_of(importer)] or fitting
+        near = [path for path in fitting if folder_of(path) == folder_of(importer)] or fitting
         crate = self.crate(parts[0]) if family == "rust" and parts and not near else None
         return (crate.path,) if crate is not None else tuple(near) if len(near) <= MAX_FILES else ()
 

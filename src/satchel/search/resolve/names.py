@@ -23,23 +23,17 @@ from satchel.search.resolve.code import (
     SourceFile,
     rust_module,
 )
+from satchel.search.resolve.comments import documented, made_of_class, mixed_in, told_in_comment
 from satchel.search.resolve.elements import LANGUAGES as ELEMENTS_IN
 from satchel.search.resolve.elements import elements, looped
-from satchel.search.resolve.lambdas import (
-    Given,
-    call_around,
-    given,
-    has_parameters,
-    last_type,
-    of_type,
-    place_in_lambda,
-)
+from satchel.search.resolve.expected import implicit
+from satchel.search.resolve.given import given_to_lambda, receiver_in_lambda
+from satchel.search.resolve.lambdas import call_around, has_parameters, place_in_lambda
 from satchel.search.resolve.modules import Imports, folder_of
 from satchel.search.resolve.places import (
     Binding,
     How,
     aliased_type,
-    argument_type,
     assigned_to,
     expression_of,
     last_name,
@@ -73,7 +67,6 @@ _CLOSURES = frozenset({"kotlin", "scala", "swift", "tsx", "typescript"})
 _CURRIED = frozenset({"kotlin", "scala"})
 """Languages in which a call may take its arguments in several brackets."""
 
-_DOCUMENTED = frozenset({"function_definition", "method_declaration", "property_declaration"})
 
 _INFERRED = frozenset({"var", "auto", "const auto", "let"})
 _RUBY = frozenset({"class", "module"})
@@ -90,7 +83,6 @@ _LUA_TABLES = frozenset(
 )
 _ATTRIBUTES = pattern(r"@(?:propertyWrapper|resultBuilder|globalActor)\b|\bmacro\b")
 _RETURNS_SELF = pattern(r"@return\s+(?:\$this|static|self)\b")
-_MIXED_IN = pattern(r"@(mixin|see)\s+([\w\\]+)")
 
 _CSHARP_NAMESPACE = pattern(r"^[ \t]*namespace[ \t]+([\w.]+)", re.MULTILINE)
 
@@ -180,23 +172,8 @@ class Names(Imports):
             members = self.member(base, name)
             if any(isinstance(member, CodeDefinition) for member in members):
                 return members
-        behind = self._mixed_in(owner, name) if owner.language == "php" else self._aliased(owner)
+        behind = mixed_in(self, owner, name) if owner.language == "php" else self._aliased(owner)
         return self.of_members(behind, name) or (OUTSIDE,)
-
-    def _mixed_in(self, owner: CodeDefinition, name: str) -> Entities:
-        """Return the classes whose methods a class of PHP passes calls on to, as its comment says.
-
-        `@mixin` says so for all methods, `@see` beside an `@method` for the methods that are listed.
-        """
-        file, declared = self.code.file(owner.path), self.code.declaration(owner)
-        comment = declared.prev_named_sibling if declared is not None else None
-        if file is None or declared is None or comment is None or comment.type != "comment":
-            return ()
-        text = file.text(comment)
-        is_listed = re.search(rf"@method\s[^\n(]*\b{re.escape(name)}\(", text) is not None
-        tags = [written for tag, written in _MIXED_IN.findall(text) if tag == "mixin" or is_listed]
-        mixed = (entity for written in tags for entity in self.dotted(file, principal(written), declared))
-        return tuple(entity for entity in mixed if entity != owner)
 
     def _own_members(self, owner: CodeDefinition, name: str) -> Entities:
         candidates = [
@@ -317,7 +294,7 @@ class Names(Imports):
         if outer.type in _UNNAMED and (body := _body_of_unnamed(outer)) is not None and _is_inside(node, body):
             return tuple(entity for written in _bases_of_unnamed(outer) for entity in self.typed(file, written))
         if outer.type == "lambda_literal" and file.language == "kotlin":
-            return self._receiver_in_lambda(file, outer) or None
+            return receiver_in_lambda(self, file, outer) or None
         if outer.type == "function_definition" and file.language == "cpp":
             return self.typed(file, syntax.scope_of(outer) or syntax.fixture_of(outer, file.source))
         return None
@@ -449,7 +426,7 @@ class Names(Imports):
         if implicit is not None:
             function = next((outer for outer in above(node) if outer.type == "lambda_literal"), None)
             if function is not None and not has_parameters(function):
-                return self._given_to_lambda(file, function, int(implicit[1] or 0))
+                return given_to_lambda(self, file, function, int(implicit[1] or 0))
         if name == "self" and file.language == "lua" and isinstance(self.bound(file, name, node), Binding):
             return self._named_value(file, name, node)
         if syntax.is_self(name, file.language, file.rules):
@@ -521,77 +498,11 @@ class Names(Imports):
         if bound.how is How.PARAMETER and file.language == "python":
             return self._fixture(file, bound.node)
         if file.language == "php":
-            return self._told_in_comment(file, bound.node) or elements(self, file, looped(bound.node))
+            return told_in_comment(self, file, bound.node) or elements(self, file, looped(bound.node))
         place = place_in_lambda(bound.node) if file.language in _CLOSURES else None
         if place is not None:
-            return self._given_to_lambda(file, *place)
+            return given_to_lambda(self, file, *place)
         return elements(self, file, looped(bound.node)) if file.language in ELEMENTS_IN else ()
-
-    def _given_to_lambda(self, file: SourceFile, function: Node, place: int) -> Entities:
-        """Return the value of a parameter of a lambda, by the function that it is given to."""
-        if function.parent is not None and function.parent.type == "match_expression":
-            return self.value(file, function.parent.child_by_field_name("value"))
-        call = call_around(function)
-        if call is None:
-            return ()
-        for definition in self._called_definitions(file, call[1]):
-            types, home, written = self._declared_for_lambda(definition)
-            if home is None or types is None or place >= len(types.parameters):
-                continue
-            name = principal(home.text(types.parameters[place]))
-            if name in written:  # a type parameter: what the function is called on, if that is of this type
-                return self.value(file, owner_of(call[1])) if place == 0 else ()
-            return self.typed(home, types.parameters[place])
-        called, owner = file.text(call[1]), owner_of(call[1])
-        if place == 0 and file.language == "kotlin" and called in syntax.SCOPE_FUNCTIONS:
-            return self.value(file, owner)
-        return elements(self, file, owner) if place == 0 and called in syntax.EACH and owner is not None else ()
-
-    def _receiver_in_lambda(self, file: SourceFile, function: Node) -> Entities:
-        """Return the object whose members the body of a lambda of Kotlin may name: `x` of `x.apply { }`."""
-        call = call_around(function)
-        if call is None:
-            return ()
-        for definition in self._called_definitions(file, call[1]):
-            types, home, written = self._declared_for_lambda(definition)
-            if home is not None and types is not None and types.receiver is not None:
-                is_any = principal(home.text(types.receiver)) in written
-                return self.value(file, owner_of(call[1])) if is_any else self.typed(home, types.receiver)
-        if file.text(call[1]) in {"apply", "run"}:
-            return self.value(file, owner_of(call[1]))
-        arguments = call[1].next_named_sibling if file.text(call[1]) == "with" else None
-        first = first_child(arguments) if arguments is not None else None
-        return self.value(file, first_child(first)) if first is not None else ()
-
-    def _called_definitions(self, file: SourceFile, name: Node) -> list[CodeDefinition]:
-        return [entity for entity in self.meaning(file, name) if isinstance(entity, CodeDefinition)]
-
-    def _declared_for_lambda(self, definition: CodeDefinition) -> tuple[Given | None, SourceFile | None, list[str]]:
-        """Return the types for the last lambda of a function, its file, and the names of its type parameters."""
-        file, declared = self.code.file(definition.path), self.code.declaration(definition)
-        if file is None or declared is None or declared.type not in syntax.FUNCTIONS:
-            return None, None, []
-        parameters = [child for child in declared.named_children if child.type == "type_parameters"]
-        written = re.findall(r"\w+", " ".join(map(file.text, parameters)))
-        types, last = given(declared), last_type(declared)
-        for alias in self.typed(file, last) if types is None and last is not None else ():
-            home = self.code.declaration(alias) if isinstance(alias, CodeDefinition) else None
-            if home is not None and isinstance(alias, CodeDefinition) and home.type in syntax.ALIASES:
-                return of_type(home), self.code.file(alias.path), written
-        return types, file, written
-
-    def _told_in_comment(self, file: SourceFile, node: Node) -> Entities:
-        """Return the type that a comment gives a parameter or a property of PHP."""
-        around = next((other for other in above(node) if other.type in _DOCUMENTED), None)
-        if around is None:
-            return ()
-        before = file.source[around.start_byte : node.start_byte].decode("utf-8", "replace")
-        noted = re.findall(rf"@var\s+([\w\\|]+)\s+{re.escape(file.text(node))}\b", before)
-        if noted:
-            return self.dotted(file, principal(noted[-1]), node)
-        if around.type == "property_declaration":
-            return self._documented(file, around, "@var", "")
-        return self._documented(file, around, "@param", file.text(node))
 
     def _of_lua(self, file: SourceFile, bound: Binding, value: Node) -> Entities:
         """Return the value of a variable of Lua: a table is what it is called, also one with a table behind it."""
@@ -605,14 +516,6 @@ class Names(Imports):
             if file.text(field.child_by_field_name("name")) == "__index":
                 behind = field.child_by_field_name("value")
         return self.value(file, behind)
-
-    def _documented(self, file: SourceFile, declared: Node, tag: str, name: str) -> Entities:
-        """Return the type that the comment above a declaration of PHP says."""
-        comment = declared.prev_named_sibling
-        if comment is None or comment.type != "comment":
-            return ()
-        match = re.search(rf"{tag}\s+([\w\\$]+)[^\n]*{re.escape(name)}(?!\w)", file.text(comment))
-        return self.dotted(file, principal(match[1]), declared) if match is not None else ()
 
     def _fixture(self, file: SourceFile, node: Node) -> Entities:
         """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest."""
@@ -654,7 +557,7 @@ class Names(Imports):
 
     def _meaning(self, file: SourceFile, node: Node) -> Entities:
         owner, name = owner_of(node), file.text(node)
-        if whole := self._of_whole_name(file, node) or self._of_renamed(file, node) or self._implicit(file, node):
+        if whole := self._of_whole_name(file, node) or self._of_renamed(file, node) or implicit(self, file, node):
             return whole
         if owner is not None:
             members = self.of_members(self.value(file, owner), name)
@@ -689,59 +592,6 @@ class Names(Imports):
             return meant
         # `local put = store.put` of Lua is a definition itself, and a call of it one of what it is given.
         return (*here, *(entity for entity in meant if isinstance(entity, CodeDefinition) and entity not in here))
-
-    def _implicit(self, file: SourceFile, node: Node) -> Entities:
-        """Return what `.name(...)` means in Swift: a member of the type that is expected there."""
-        if file.language != "swift" or node.parent is None or node.parent.type != "prefix_expression":
-            return ()
-        members = self.of_members(self._expected(file, node), file.text(node))
-        return members if any(isinstance(member, CodeDefinition) for member in members) else ()
-
-    def _expected(self, file: SourceFile, node: Node) -> Entities:
-        """Return the type that is expected of an expression of Swift, by its argument, variable or function."""
-        inner = node
-        for outer in above(node):
-            if outer.type == "value_argument" and outer.parent is not None and (call := call_around(outer)) is not None:
-                label = file.text(outer.child_by_field_name("name"))
-                return self._of_argument(file, call[1], label, outer.parent.named_children.index(outer))
-            if outer.type == "attribute":
-                before, name = inner.prev_named_sibling, first_child(outer)
-                label = file.text(before) if before != name else ""
-                return self._of_argument(file, first_child(name), label, 0) if name is not None else ()
-            if outer.type == "assignment":
-                target = outer.child_by_field_name("target")
-                return self.value(file, first_child(target)) if target is not None and inner != target else ()
-            if outer.type == "property_declaration":
-                written = next((child for child in outer.named_children if child.type == "type_annotation"), None)
-                return self.typed(file, written.child_by_field_name("name")) if written is not None else ()
-            if outer.type == "control_transfer_statement":
-                function = next((other for other in above(outer) if other.type in syntax.FUNCTIONS), None)
-                return self.typed(file, result_type(function)) if function is not None else ()
-            if outer.type in syntax.SCOPES or outer.type == "statements":
-                return ()
-            inner = outer
-        return ()
-
-    def _of_argument(self, file: SourceFile, called: Node | None, label: str, place: int) -> Entities:
-        """Return the type of the parameter of a function or an initializer of Swift that an argument is for."""
-        for definition in self._called_definitions(file, called) if called is not None else ():
-            declared = self.code.declaration(definition)
-            is_class = declared is not None and declared.type in syntax.CLASSES
-            for maker in self.of_members((definition,), "init") if is_class else (definition,):
-                home = self.code.file(maker.path) if isinstance(maker, CodeDefinition) else None
-                made = self._declared_at(maker) if isinstance(maker, CodeDefinition) else None
-                written = argument_type(home.source, made, label, place) if home and made else None
-                if home is not None and written is not None:
-                    return self.typed(home, written)
-        return ()
-
-    def _declared_at(self, maker: CodeDefinition) -> Node | None:
-        """Return the declaration of a function; that of an initializer of Swift has no node for its name."""
-        file = self.code.file(maker.path)
-        if maker.name != "init" or file is None:
-            return self.code.declaration(maker)
-        node = file.node_at(file.range(maker.line, maker.line)[1] - 2)
-        return next((outer for outer in above(node) if outer.type == "init_declaration"), None) if node else None
 
     def _of_patched(self, file: SourceFile, owner: Node, name: str) -> Entities:
         """Return what a file of Lua itself puts into a table from outside: `function lfs.chdir()`."""
@@ -876,23 +726,11 @@ class Names(Imports):
         entities = self.meaning(file, name)
         if text in syntax.PASSING and not any(isinstance(entity, CodeDefinition) for entity in entities):
             return self.value(file, owner_of(name))
-        if file.language == "php" and (made := self._made_of_class(file, node, entities)):
+        if file.language == "php" and (made := made_of_class(self, file, node, entities)):
             return made
         if file.language in {"php", "swift"} and any(self._returns_self(entity) for entity in entities):
             return self.value(file, owner_of(name)) or self.enclosing(file, node)
         return tuple(dict.fromkeys(value for entity in entities for value in self.result(entity)))
-
-    def _made_of_class(self, file: SourceFile, call: Node, called: Entities) -> Entities:
-        """Return an object of the class that a container or a mock of PHP is asked for: `createMock(Mail::class)`."""
-        arguments = call.child_by_field_name("arguments")
-        first = first_child(arguments) if arguments is not None else None
-        value = first_child(first) if first is not None else None
-        if value is None or any(isinstance(entity, CodeDefinition) for entity in called):
-            return ()
-        if value.type == "class_constant_access_expression" and file.text(value).endswith("::class"):
-            return self.value(file, first_child(value))
-        written = file.text(value).strip("'\"") if value.type in {"string", "encapsed_string"} else ""
-        return self.dotted(file, principal(written), value) if "\\" in written else ()
 
     def _returns_self(self, entity: Entity) -> bool:
         """Return whether a method returns an object of the class that it is called on, which may be an heir."""
@@ -927,7 +765,7 @@ class Names(Imports):
             return self.value(file, expression_of(declared))
         if "untyped" not in file.rules:
             return ()
-        if file.language == "php" and (told := self._documented(file, declared, "@return", "")):
+        if file.language == "php" and (told := documented(self, file, declared, "@return", "")):
             return told
         for word in ("return", "yield"):
             for node in file.values_of(word, declared):
