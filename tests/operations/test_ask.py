@@ -9,6 +9,8 @@ import pytest
 
 from satchel.engine import Satchel
 from satchel.errors import InvalidContextTypeError, UsageError
+from satchel.operations.ask import CONTEXT_QUERY
+from satchel.operations.operation import Shape
 from satchel.types import CONTEXT_TYPES, Kind, type_name
 from satchel.web.application import mcp_app
 from satchel.web.middleware import own_origins
@@ -21,6 +23,15 @@ QUESTION = "where are orders sent again?"
 
 def test_a_question_gives_the_same_answer_as_in_python(engine: Satchel, ask: Ask) -> None:
     assert ask("context_query", question=QUESTION).text == engine.assemble(QUESTION, purpose="find").text != ""
+
+
+@pytest.mark.parametrize("name", [row.name for row in CONTEXT_QUERY.parameters if row.least is not None])
+def test_a_number_below_its_least_value_is_refused(ask: Ask, name: str) -> None:
+    (row,) = (row for row in CONTEXT_QUERY.parameters if row.name == name)
+    assert row.least is not None
+    below = row.least - 1
+    with pytest.raises(UsageError, match=name):
+        ask("context_query", question=QUESTION, **{name: int(below) if row.shape is Shape.COUNT else below})
 
 
 def test_options_mean_what_they_mean_on_the_command_line(ask: Ask, printed: Printed) -> None:

@@ -23,7 +23,7 @@ from satchel.sources.roles import Peripheral, peripheral_role
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon
 from satchel.text import count_terms, terms_of, words
-from satchel.types import Kind
+from satchel.types import LINE_KINDS, Kind
 
 BEST_NOTES = 10
 """Candidates among which a release note is looked for."""
@@ -226,5 +226,5 @@ def level_of(section: PlannedSection, candidates: Sequence[Candidate], *, of_doc
         strength_at(max(candidate.hit.relevance for candidate in candidates)) if section.ranked_by is None else 1.0
     )
     kind = Kind.CODE if of_documents and section.kind is Kind.DOC else section.kind
-    useful = weights.USEFULNESS.get(kind, 1.0)
+    useful = weights.USEFULNESS.get(kind, weights.USEFULNESS[Kind.DOC] if kind in LINE_KINDS else 1.0)
     return math.log(section.weight * useful * max(strength, LEAST_STRENGTH)) - best.value

@@ -157,11 +157,16 @@ def check_score(min_score: float | None) -> float | None:
     return min_score
 
 
-def check_limit(limit: int) -> int:
+def check_limit(limit: int, name: str = "limit") -> int:
     """Return a usable number of results. Raises UsageError for anything but a whole number from 1."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= LARGEST_LIMIT:
-        raise UsageError(f"limit is {limit!r}: give 1 to {LARGEST_LIMIT:,} results", "limit")
+        raise UsageError(f"{name} is {limit!r}: give 1 to {LARGEST_LIMIT:,} results", name)
     return limit
+
+
+def check_entity_limit(limit: int | None) -> int | None:
+    """Return a usable number of chunks, None for any. Raises UsageError as `check_limit`."""
+    return None if limit is None else check_limit(limit, "entity_limit")
 
 
 def check_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -285,7 +290,7 @@ class SearchScope:
         default=None, metadata=_option(load=lambda name: Kind(name) if name is not None else None)
     )
     limit: int = 20
-    entity_limit: int | None = None
+    entity_limit: int | None = field(default=None, metadata=_option(check_entity_limit, load=check_entity_limit))
     filters: Filters = field(default=NO_FILTERS, metadata=_option(parse_filters, dump=filters_data, load=parse_filters))
     searches: tuple[SearchStrategy, ...] = field(default=(), metadata=_option(parse_strategies))
     roles: tuple[Role, ...] = ()
