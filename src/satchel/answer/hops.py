@@ -271,16 +271,18 @@ class _PlaceFinder:
         rows = tuple(subtract(whole, subtract(whole, sorted(self._shown.get(candidate.group, ())))))
         if (path, rows) not in self._used:
             file = self._relations.code.file(path)
-            self._used[path, rows] = (
-                [*self._definitions(file, rows)] if file is not None and file.root is not None else []
-            )
+            self._used[path, rows] = [*self._definitions(file, rows)] if file is not None and rows else []
         for definition in self._used[path, rows]:
             yield from self._hops(_USES, definition)
 
     def _definitions(self, file: SourceFile, rows: Sequence[Range]) -> Iterator[CodeDefinition]:
         """Yield the definitions that these lines of a file use."""
+        first, last = file.range(rows[0][0], rows[-1][1])
+        file.read(first, last)
+        if file.root is None:
+            return
         for name in self._followed(file, rows):
-            node = next(filter(partial(_is_name, rows), file.occurrences(name)), None)
+            node = next(filter(partial(_is_name, rows), file.occurrences(name, first, last)), None)
             meaning = self._relations.names.meaning(file, node) if node is not None else ()
             own = [definition for definition in meaning if isinstance(definition, CodeDefinition)]
             if len(own) > 1:  # in C, headers that other files include may define the same name
