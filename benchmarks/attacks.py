@@ -11,11 +11,13 @@ column tells them.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -72,7 +74,8 @@ satchel remember "The kiln is lit on Mondays" > /dev/null
 rm "$(find "$SATCHEL_HOME" -name memory.db)"
 satchel memory list; satchel memory list
 printf 'damaged' | dd of="$(find "$SATCHEL_HOME" -name memory.db)" bs=1 seek=100 conv=notrunc 2> /dev/null
-satchel memory list; satchel memory repair > /dev/null 2>&1 || satchel memory restore > /dev/null 2>&1
+satchel memory list; satchel memory repair > /dev/null 2>&1; satchel memory restore > /dev/null 2>&1
+satchel memory repair > /dev/null 2>&1; satchel memory restore > /dev/null 2>&1
 satchel remember "The glaze is blue" > /dev/null; satchel memory list > list; grep -c Mondays list; cat list
 """
 READ_ONLY = """
@@ -132,6 +135,7 @@ mkfifo pipe; timeout 60 satchel import pipe 2>&1; echo "pipe: $?"; satchel impor
 HOMES = """
 unset SATCHEL_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME
 HOME= satchel remember 'To the root' 2>&1; HOME=rel satchel remember 'To the repository' 2>&1
+SATCHEL_HOME=rel satchel remember 'To the repository' 2>&1
 git status --short; ls -d rel /.local/share/satchel 2> /dev/null; echo done
 """
 PROC = """
@@ -217,7 +221,7 @@ ATTACKS = (
            "tests/cli/test_streams.py::"
            "test_the_lines_of_a_pipe_are_read_as_they_come_and_nobody_waits_for_one_that_is_silent"),
     Attack("R19", "3 to 12 hooks at once at a load of 16", "0 of 132 answered", "benchmarks/hooks_busy.py"),
-    Attack("R20", "HOME empty or relative", "memories in `/.local/share` and in the repository",
+    Attack("R20", "HOME empty or relative, SATCHEL_HOME relative", "memories in `/.local/share` and in the repository",
            "tests/test_config.py::test_no_store_is_put_into_the_repository_or_the_root_folder_by_a_wrong_home", HOMES,
            ("done",), ("?? rel", "/.local/share/satchel\n")),
     Attack("R21", "data folders below /proc", "the disk is full", "this script", PROC, ("done",),
@@ -274,30 +278,47 @@ def tried(attack: Attack) -> str:
     return "; ".join(faults) or "as it should be"
 
 
-def main() -> int:
-    """Try the attacks and write their table; returns 1 if something is not as it should be."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="*", default=[], help="numbers of attacks")
+def without(test: str) -> str:
+    """Return what the test did without its guards, as `benchmarks/guards.py` stored it, empty if it has none."""
+    stored = json.loads((TREE / "benchmarks/results/guards.json").read_text(encoding="utf-8"))
+    rows = [row for row in stored if row["test"] == test]
+    verbs = ["fails" if row["outcome"] == "failed" else "passes" for row in rows]
+    told = [f"`{row['module']}`: {verb} ({row['commit']})" for row, verb in zip(rows, verbs, strict=True)]
+    return ", ".join(dict.fromkeys(told)).replace("../", "")
+
+
+def report(cases: Sequence[Attack], title: str, name: str, about: str | None) -> int:
+    """Try the cases and write their table as the command line tells; returns 1 if something is not as it should be.
+
+    `name` is that of the script and its document, `about` its help.
+    """
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="*", default=[], help="numbers of cases")
     parser.add_argument("--out", type=output)
     given = parser.parse_args()
     rows = []
-    for attack in ATTACKS:
-        if not given.only or attack.number in given.only:
-            rows.append((attack.number, attack.steps, attack.before, tried(attack), attack.test))
-            print(attack.number, rows[-1][3], flush=True)
+    for case in cases:
+        if not given.only or case.number in given.only:
+            rows.append((case.number, case.steps, case.before, tried(case), case.test))
+            print(case.number, rows[-1][3], flush=True)
     right = sum(row[3] == "as it should be" for row in rows)
-    scripts = sum(bool(attack.script) for attack in ATTACKS if not given.only or attack.number in given.only)
+    scripts = sum(bool(case.script) for case in cases if not given.only or case.number in given.only)
     head = [
-        "# Attacks",
+        f"# {title}",
         "",
-        "Made by `python benchmarks/attacks.py --out benchmarks/results/attacks.md`, which has the steps of each.",
+        f"Made by `python benchmarks/{name}.py --out benchmarks/results/{name}.md`, which has the steps of each.",
         f"Tried on {datetime.now(tz=UTC):%Y-%m-%d}, version {commit()}.",
         f"{right} of {scripts} scripts are as they should be.",
     ]
     if given.out:
-        given.out.write_text("\n".join([*head, "", *markdown(rows)]) + "\n", encoding="utf-8")
+        header, rule, *lines = markdown(rows)
+        taken = [without(row[4]) for row in rows]
+        if any(taken):
+            header, rule = f"{header} guard taken out |", f"{rule}---|"
+            lines = [f"{line} {outcome} |" for line, outcome in zip(lines, taken, strict=True)]
+        given.out.write_text("\n".join([*head, "", header, rule, *lines]) + "\n", encoding="utf-8")
     return int(right < scripts)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report(ATTACKS, "Attacks", "attacks", __doc__))

@@ -326,29 +326,6 @@ def floors(one: Set) -> dict[str, dict[str, float]]:
     return table
 
 
-def plot(result: Mapping[str, Any], target: Path) -> None:
-    """Draw the share of needed items beside the relevance, in nine tenths and five fiftieths of the items."""
-    import matplotlib  # type: ignore[import-not-found,unused-ignore]  # here: only the picture needs it
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "satchel"
-    from matplotlib import pyplot
-
-    figure, panels = pyplot.subplots(1, 2, figsize=(10, 4.6))
-    for axes, name in zip(panels, ("before", "left out"), strict=True):
-        axes.plot([0, 1], [0, 1], color="grey", linewidth=0.8)
-        for label, row in result["sets"].items():
-            style = "o--" if label.endswith("MiniLM") else "o-"
-            points = [*row[name]["deciles"][:-1], *row[name]["highest"]]
-            axes.plot(*np.array(points).T, style, markersize=3, linewidth=1, label=label)
-        title = {"before": "strength x share", "left out": "relevance, fitted without the group"}[name]
-        axes.set(xlabel=title, ylabel="share of needed items", ylim=(0, 0.7), xlim=(0, 1 if name == "before" else 0.5))
-        axes.grid(visible=True, alpha=0.3)
-    panels[0].legend(fontsize=6)
-    figure.tight_layout()
-    figure.savefig(target, metadata={"Date": None})
-
-
 def main() -> None:
     """Ask what is not in the rows yet, fit, and store the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -388,7 +365,6 @@ def main() -> None:
         },
     }  # fmt: skip
     options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    plot(result, options.out.with_suffix(".svg"))
 
 
 if __name__ == "__main__":

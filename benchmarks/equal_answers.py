@@ -41,10 +41,10 @@ def run(*command: str, cwd: Path | None = None) -> str:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The variables of an engine that keeps everything in `home`; a walk never ends early, however busy the machine."""
+    """The variables of an engine that keeps everything in `home`. Nothing ends early, however busy the machine."""
     return {
         "PATH": os.environ["PATH"], "HOME": str(home), "SATCHEL_HOME": str(home), "SATCHEL_KEY": "7" * 64,
-        "SATCHEL_GRAPH_DEADLINE_S": "60",
+        "SATCHEL_GRAPH_DEADLINE_S": "60", "SATCHEL_CONTEXT_GATHER_DEADLINE_S": "60",
     }  # fmt: skip
 
 

@@ -4,7 +4,7 @@
     python benchmarks/hooks.py --out benchmarks/results/hooks.json --trees FOLDER --repositories FOLDER
 
 The first measures whole processes, from start to end, one event after the other, over a tree of so many chunks with
-some memories and experiences: made of the Python files of an installation, as `scaling.py` makes it (`--keep` builds
+some memories and experiences: Python files of an installation, as `code_pool.py` copies them (`--keep` builds
 the tree in a folder and takes it from there the next time). Bytecode is compiled before, as an installation has it.
 The second asks work trees (`FOLDER/OWNER+NAME`, as `questions/run.py` makes them) the questions about them, questions
 about another world, issues of theirs and of other repositories, questions about people and places, and small talk, and
@@ -33,8 +33,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import scaling
 import usual_words
+from code_pool import documents, load_pool, questions
 from localization.dataset import evaluation_folder, load_instances
 from questions.dataset import load
 from stopwatch import Lap, fresh_home, lap, quantiles
@@ -61,11 +61,10 @@ def build(folder: Path, chunks: int) -> tuple[Path, dict[str, str]]:
     if root.exists():
         return root, home
     root.mkdir(parents=True)
-    pool = scaling.load_pool(Path(sysconfig.get_paths()["purelib"]))
-    key = load_key(Folders.from_environment(home).state)
+    pool = load_pool(Path(sysconfig.get_paths()["purelib"]))
+    for _ in documents(pool, chunks, root, load_key(Folders.from_environment(home).state)):
+        pass  # each file is written when its document is made
     with Satchel.open(root, root=root, environ=home) as opened:
-        made = scaling.documents(pool, chunks, root, key, largest_tree=chunks)
-        scaling.write(opened, made, 3_600)
         for number in range(MEMORIES):
             opened.memories.add(
                 f"Rule {number}: release {number} needs the migration of table {number}", importance=0.5
@@ -81,8 +80,8 @@ def build(folder: Path, chunks: int) -> tuple[Path, dict[str, str]]:
             )  # fmt: skip
     (root / ".satchel.toml").write_text("", encoding="utf-8")
     with Satchel.open(root, root=root, environ=home) as opened:
-        opened.index()  # what was written by hand has no times of its files: they are looked at once
-    (folder / "questions.json").write_text(json.dumps(scaling.questions(pool)), encoding="utf-8")
+        opened.index()
+    (folder / "questions.json").write_text(json.dumps(questions(pool)), encoding="utf-8")
     return root, home
 
 

@@ -7,9 +7,9 @@ Each round changes a generated repository (or starts without an index), starts `
 after a random share of its usual time, and looks: is the store sound, are processes or locks left, did the asking
 process meet an error? Then the index is run once more, and has to say what an index says that is built from nothing.
 The exit status is 1 when anything was found. Equal seeds make equal repositories, changes and moments, but what a
-process is doing at such a moment depends on the machine. `--mixed` does other runs: up to sixteen askers, indexers,
-writers of memories and hooks at once, some of them killed, and every answer has to be one of a sequential order (see
-`tests/faults/mixed.py`).
+process is doing at such a moment depends on the machine; Ctrl-C ends it with the result of the rounds that are done.
+`--mixed` does other runs: up to sixteen askers, indexers, writers of memories and hooks at once, some of them killed,
+and every answer has to be one of a sequential order (see `tests/faults/mixed.py`).
 """
 
 from __future__ import annotations
@@ -190,6 +190,8 @@ class Loop:
                 self._round(number)
                 if sys.stderr.isatty():
                     print(f"\r{number + 1} of {rounds}", end="", file=sys.stderr)
+        except KeyboardInterrupt:
+            print(f"stopped in round {self.counts.rounds + 1} of {rounds}", file=sys.stderr)
         finally:
             self._stop_reader()
 

@@ -2,7 +2,7 @@
 
     python benchmarks/large.py --documents 1000000 --out benchmarks/results/large.json
 
-The files are those of `scaling.py`, committed to a git repository. Everything else is what a user has: `satchel index`
+The files are those of `code_pool.py`, committed to a git repository. Everything else is a user's: `satchel index`
 as a process of its own, with the workers that it starts, and another process that stays and is asked.
 """
 
@@ -22,11 +22,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from profile_stages import commit
-from scaling import MAX_TOKENS, Source, load_pool, questions, renamed
+from code_pool import MAX_TOKENS, Source, load_pool, questions, renamed
+from guards import commit
 from stopwatch import PeakMemory, fresh_home, lap, quantiles, run
 
-import satchel
 from satchel import Satchel
 
 CHANGED = 500
@@ -119,7 +118,7 @@ def measure(pool: Sequence[Source], documents: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="satchel-large-") as name:
         root, home, asked = Path(name) / "tree", fresh_home(Path(name) / "home"), Path(name) / "questions.json"
         root.mkdir()
-        result: dict[str, Any] = {"satchel": commit(Path(satchel.__file__).parent), **write_tree(pool, documents, root)}
+        result: dict[str, Any] = {"satchel": commit(), **write_tree(pool, documents, root)}
         result["first_index"] = indexed(root, home)
         with Satchel.open(root, root=root, environ=home) as opened:
             folder = opened.places.index

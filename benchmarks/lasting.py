@@ -3,10 +3,10 @@
     python benchmarks/lasting.py --out benchmarks/results/lasting.json [--flips 200] [--old COMMIT --runs 40]
 
 Flips: a home with an index and memories is copied, a byte of one of its files is changed, and a question is asked, the
-memories are listed and one more is kept. What is refused or left out has to be named, and `restore` has to bring all
-back. Versions: in each run processes of the old and the new version remember, index and ask in one home at the same
-time; what was acknowledged has to be listed by both. The exit status is 1 if a memory that was acknowledged is lost or
-something else than an error of satchel is raised.
+memories are listed and one more is kept. What is refused or left out has to be named, and `repair` and `restore`, in
+either order, have to bring all back. Versions: in each run processes of the old and the new version remember, index and
+ask in one home at the same time; what was acknowledged has to be listed by both. The exit status is 1 if a memory that
+was acknowledged is lost or something else than an error of satchel is raised.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def opened(folder: Path, home: Path) -> Satchel:
     return Satchel.open(folder / "shop", environ=environ | {"SATCHEL_EMBED_PROVIDER": "off"})
 
 
-def after_a_flip(folder: Path, home: Path) -> str:
-    """Ask, list and remember in a home with a changed byte; returns what became of it."""
+def after_a_flip(folder: Path, home: Path, order: Sequence[str]) -> str:
+    """Ask, list and remember in a home with a changed byte, and bring back what is lost; returns what became of it."""
     steps = []
     with opened(folder, home) as engine:
         if ANSWER not in engine.assemble(QUESTION).text:
@@ -76,14 +76,16 @@ def after_a_flip(folder: Path, home: Path) -> str:
         told = str(engine.assemble(LATER).failures)
     if lost and "cannot be read" not in told:
         return f"lost {len(lost)} in silence: {told}"
-    with contextlib.suppress(SatchelError), opened(folder, home) as engine:
-        engine.memory.restore()
+    for step in order:  # what is not needed any more is refused
+        with contextlib.suppress(SatchelError), opened(folder, home) as engine:
+            getattr(engine.memory, step)()
     still = missing(folder, home, steps)
     if still == []:
         return (
-            f"{'listing refused' if lost is None else 'a record was left out, and said so'}, restore brought all back"
+            f"{'listing refused' if lost is None else 'a record was left out, and said so'}, "
+            f"{' and '.join(order)} brought all back"
         )
-    return "no way back" if still is None else f"lost {len(still)} after restore"
+    return "no way back" if still is None else f"lost {len(still)} after {' and '.join(order)}"
 
 
 def missing(folder: Path, home: Path, steps: Sequence[str]) -> list[str] | None:
@@ -116,7 +118,7 @@ def flips(count: int, seed: int) -> dict[str, Any]:
             raw[at] ^= 1 << chosen.randrange(8)
             (copy / file).write_bytes(raw)
             try:
-                told = after_a_flip(folder, copy)
+                told = after_a_flip(folder, copy, (("repair", "restore"), ("restore", "repair"))[number // 2 % 2])
             except Exception:  # noqa: BLE001 - what is no error of satchel is what this looks for
                 told = traceback.format_exc(limit=-1)
             if told.startswith(("lost", "no way", "an answer", "Traceback")):

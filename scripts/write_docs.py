@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
+
+from satchel.operations.operation import Parameter, Shape
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SOURCE = DOCS.parent / "src" / "satchel"
@@ -39,15 +42,28 @@ ROOMS_END = "<!-- rooms: end -->"
 
 CLI_HEAD = """# Command line
 
-The help of every command, written by `make docs`. Text for people and programs goes to standard output, everything
-else to standard error. Exit codes: 0 an answer (an empty one too), 1 and 3 as each command says, 2 a wrong call, 10 no
-folder that could be indexed, 11 another process holds the index, 130 interrupted.
+Written by `make docs` from the help; `satchel COMMAND --help` shows all options of a command in one place. Text for
+people and programs goes to standard output, everything else to standard error. Exit codes: 0 an answer (an empty one
+too), 1 and 3 as each command says, 2 a wrong call, 10 no folder that could be indexed, 11 another process holds the
+index, 130 interrupted.
 """
 
+SHARED_HEAD = """## Options that several commands share
 
-def commands(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
-    """(path, help) of a command and all below it, in the order of the help; hidden ones are left out."""
-    yield context.command_path, context.get_help()
+Every command accepts `--root`, `--workspace`, `--color` and `--help`, which are explained above. A section below names
+those of the following that its command accepts.
+"""
+
+SHARED_BY = 3
+"""Commands that have an option with the same help, from which on the page explains it once."""
+
+Option = tuple[str, str]
+"""How an option is written, and its help."""
+
+
+def commands(command: click.Command, context: click.Context) -> Iterator[tuple[click.Command, click.Context]]:
+    """A command and all below it, in the order of the help; hidden ones are left out."""
+    yield command, context
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             child = command.get_command(context, name)
@@ -60,15 +76,70 @@ def _context(command: click.Command, name: str, parent: click.Context | None = N
     return click.Context(command, info_name=name, parent=parent, **settings)
 
 
+def _options(command: click.Command, context: click.Context) -> list[Option]:
+    """The options of a command with their help; of `--json`, whose help differs everywhere, with one for all."""
+    records = (parameter.get_help_record(context) for parameter in command.get_params(context))
+    options = [(name, " ".join(text.split())) for name, text in filter(None, records) if text]
+    return [(name, "Print the result as one JSON object." if name == "--json" else text) for name, text in options]
+
+
+def shared_options(listed: Iterable[Sequence[Option]]) -> list[Option]:
+    """The options that several commands have: under each name the help that most of them give."""
+    counts = Counter(option for options in listed for option in options)
+    commonest: dict[str, Option] = {}
+    for option, count in counts.items():
+        if count >= SHARED_BY and count > counts[commonest.get(option[0], ("", ""))]:
+            commonest[option[0]] = option
+    return sorted(commonest.values(), key=lambda option: option[0].lstrip("-"))
+
+
+def _block(formatter: click.HelpFormatter) -> str:
+    lines = (line.rstrip() for line in formatter.getvalue().strip("\n").splitlines())
+    return "\n".join(["```text", *lines, "```", ""])
+
+
+def command_section(
+    command: click.Command, context: click.Context, shared: Sequence[Option], of_all: Sequence[Option]
+) -> str:
+    """The help of a command, with only the names of the options that several commands share."""
+    formatter = context.make_formatter()
+    command.format_usage(context, formatter)
+    command.format_help_text(context, formatter)
+    options = [option for option in _options(command, context) if option not in of_all]
+    if special := [option for option in options if option not in shared]:
+        with formatter.section("Options"):
+            formatter.write_dl(special)
+    if names := [re.findall(r"--[a-z-]+", name)[0] for name, text in options if (name, text) in shared]:
+        formatter.write_paragraph()
+        formatter.write_text(f"Shared options: {', '.join(names)}")
+    return _block(formatter)
+
+
 def cli_page() -> str:
     """The whole of docs/cli.md."""
     from satchel.cli.application import application
 
-    parts = [CLI_HEAD]
-    for path, text in commands(application, _context(application, "satchel")):
-        body = "\n".join(line.rstrip() for line in text.splitlines())
-        parts.append(f"## `{path}`\n\n```text\n{body}\n```\n")
+    root, *others = commands(application, _context(application, "satchel"))
+    of_all = _options(*root)
+    shared = shared_options([option for option in _options(*other) if option not in of_all] for other in others)
+    formatter = root[1].make_formatter()
+    formatter.write_dl(shared)
+    help_of_all = "\n".join(line.rstrip() for line in root[1].get_help().splitlines())
+    parts = [CLI_HEAD, f"## `satchel`\n\n```text\n{help_of_all}\n```\n", f"{SHARED_HEAD}\n{_block(formatter)}"]
+    twins: dict[str, str] = {}
+    for command, context in others:
+        path = context.command_path
+        text = command_section(command, context, shared, of_all)
+        twin = twins.setdefault(text.replace(path, "satchel"), path)
+        parts.append(f"## `{path}`\n\n{text}" if twin == path else f"## `{path}`\n\nThe same as `{twin}`.\n")
     return "\n".join(parts)
+
+
+SHORT = re.compile(r"^(an? (whole )?number from |one of |an? )|at most 1,000 ")
+"""What a table leaves out of the allowed values of a setting."""
+
+WEIGHTS = "context.weights."
+"""Beginning of the settings with one share for each type, which have one row."""
 
 
 def settings_table() -> str:
@@ -76,10 +147,16 @@ def settings_table() -> str:
     from satchel.settings import SETTINGS
 
     rows = ["| setting | default | allowed | what it means, and why |", "|---|---|---|---|"]
+    weights = {row.key.rpartition(".")[2]: row for row in SETTINGS.values() if row.key.startswith(WEIGHTS)}
     for row in SETTINGS.values():
-        default = "auto" if row.default is None else json.dumps(row.default, ensure_ascii=False)
+        key, default, meaning = row.key, "auto" if row.default is None else json.dumps(row.default), row.meaning
+        if row.key.startswith(WEIGHTS):
+            if row is not next(iter(weights.values())):
+                continue
+            key, meaning = f"{WEIGHTS}TYPE", meaning.replace(row.key.removeprefix(WEIGHTS), "a type")
+            default = "`, `".join(f"{name} {weight.default}" for name, weight in weights.items())
         mark = "" if row.safe else " \\*"
-        rows.append(f"| `{row.key}`{mark} | `{default}` | {row.allowed} | {row.meaning}: {row.reason} |")
+        rows.append(f"| `{key}`{mark} | `{default}` | {SHORT.sub('', row.allowed)} | {meaning}: {row.reason} |")
     return "\n".join(rows)
 
 
@@ -125,21 +202,49 @@ def memory_page() -> str:
     return f"{before}{VOCABULARY_BEGIN}\n\n{vocabulary_table()}\n\n{VOCABULARY_END}{after}"
 
 
+def _argument(parameter: Parameter) -> str:
+    """An argument of a tool as a row of a table."""
+    spelled = "".join(f", `{alias}`" for alias in parameter.aliases)
+    needed = " **Needed.**" if parameter.is_required else ""
+    default = "" if parameter.default is None else f" Default: `{json.dumps(parameter.default)}`."
+    values = f" One of {', '.join(f'`{choice}`' for choice in parameter.choices)}." if parameter.choices else ""
+    return f"| `{parameter.name}`{spelled} | {parameter.shape} | {parameter.meaning}{values}{default}{needed} |"
+
+
+def _named(parameter: Parameter, flags: Sequence[str]) -> str:
+    """An argument that an option explains: its names, whether it is a list or an object, the option of another name."""
+    shape = {Shape.TEXTS: "list", Shape.OBJECT: "object", Shape.COUNTS: "object"}.get(parameter.shape, "")
+    option = "" if flags[-1] == f"--{parameter.name.replace('_', '-')}" else f"`{flags[-1]}`"
+    details = ", ".join(filter(None, (shape, option)))
+    names = " or ".join(f"`{name}`" for name in (parameter.name, *parameter.aliases))
+    return f"{names} ({details})" if details else names
+
+
 def tool_tables() -> str:
-    """Every tool with what it does and a table of its arguments."""
+    """Every tool with what it does and its arguments: in a table those that no option of the command line explains."""
+    from satchel.cli.application import application
     from satchel.operations.registry import TOOLS
 
+    explained = {
+        (flag, text)
+        for command, context in commands(application, _context(application, "satchel"))
+        for name, text in _options(command, context)
+        for flag in re.findall(r"--[a-z-]+", name)
+    }
     parts = []
     for tool in TOOLS:
         hints = "" if tool.hints.is_read_only else " It changes what is remembered."
-        rows = ["| argument | type | what it means |", "|---|---|---|"]
-        for one in tool.parameters:
-            spelled = "".join(f", `{alias}`" for alias in one.aliases)
-            needed = " **Needed.**" if one.is_required else ""
-            default = "" if one.default is None else f" Default: `{json.dumps(one.default)}`."
-            values = f" One of {', '.join(f'`{choice}`' for choice in one.choices)}." if one.choices else ""
-            rows.append(f"| `{one.name}`{spelled} | {one.shape} | {one.meaning}{values}{default}{needed} |")
-        parts.append(f"### `{tool.name}`\n\n{tool.description}{hints}\n\n" + "\n".join(rows))
+        rows, names = ["| argument | type | what it means |", "|---|---|---|"], []
+        for parameter in tool.parameters:
+            flags = parameter.flags or (f"--{parameter.name.replace('_', '-')}",)
+            meaning = parameter.meaning.rstrip(".")
+            if any(flag in flags and text.startswith(meaning) for flag, text in explained):
+                names.append(_named(parameter, flags))
+            else:
+                rows.append(_argument(parameter))
+        table = ["\n".join(rows)] if len(rows) > 2 else []
+        options = [f"As on the command line: {', '.join(names)}."] if names else []
+        parts.append("\n\n".join([f"### `{tool.name}`", tool.description + hints, *table, *options]))
     return "\n\n".join(parts)
 
 

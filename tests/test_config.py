@@ -274,9 +274,14 @@ def test_the_home_variable_moves_all_folders(tmp_path: Path) -> None:
     assert folders == Folders(tmp_path / "config", tmp_path / "data", tmp_path / "state", tmp_path / "cache")
 
 
-def test_the_home_variable_may_start_at_the_home_folder_or_be_relative() -> None:
+def test_the_home_variable_may_start_at_the_home_folder() -> None:
     assert Folders.from_environment({"SATCHEL_HOME": "~/s", "HOME": "/h"}).data == Path("/h/s/data")
-    assert Folders.from_environment({"SATCHEL_HOME": "s", "HOME": "/h"}).data == Path.cwd() / "s" / "data"
+
+
+@pytest.mark.parametrize("home", ["s", ".", "./s", "~s", "/"])
+def test_no_store_is_put_into_the_repository_or_the_root_folder_by_a_wrong_folder_of_satchel(home: str) -> None:
+    with pytest.raises(ConfigError, match=r"SATCHEL_HOME is .*: set it to the absolute path"):
+        Folders.from_environment({"SATCHEL_HOME": home, "HOME": "/h"})
 
 
 @pytest.mark.parametrize("home", ["rel", "./rel", "/"])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from satchel import tokens
 from satchel.errors import UsageError
-from satchel.tokens import DEFAULT_TOKENIZER, TOKENIZERS, counter
+from satchel.tokens import DEFAULT_TOKENIZER, TOKENIZERS, counter, first_within, most_within
 from tests.oracle import cl100k, o200k
 
 ORACLES: dict[str, Callable[[str], int]] = {"o200k_base": o200k, "cl100k_base": cl100k}
@@ -145,3 +145,26 @@ print(max(resident.values()) < 16_000, count("def f(): return 1"))
 """
     shown = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
     assert shown.split() == ["True", str(o200k("def f(): return 1"))]
+
+
+@pytest.mark.parametrize(("count", "limit", "fitting"), [(10, 25, 5), (10, 4, 0), (3, 100, 3), (0, 9, 0), (7, 35, 7)])
+def test_as_many_parts_fit_as_a_counted_text_has_room_for(count: int, limit: int, fitting: int) -> None:
+    assert most_within(count, limit, lambda parts: 5 * parts) == fitting
+
+
+def test_few_texts_are_counted_to_know_how_many_parts_fit() -> None:
+    asked: list[int] = []
+
+    def tokens_with(parts: int) -> int:
+        asked.append(parts)
+        return parts
+
+    assert most_within(1_000, 333, tokens_with) == 333
+    assert len(asked) <= 10
+
+
+@pytest.mark.parametrize(
+    ("sizes", "room", "fitting"), [([3, 4, 5], 7, 2), ([9, 1], 8, 0), ([], 5, 0), ([2.5, 2.5], 5, 2)]
+)
+def test_the_first_texts_fit_until_one_does_not(sizes: list[float], room: float, fitting: int) -> None:
+    assert first_within(sizes, room) == fitting

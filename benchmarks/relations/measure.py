@@ -19,28 +19,34 @@ from pathlib import Path
 from typing import Any
 
 from satchel import Satchel
-from satchel.search.resolve.code import Code, CodeDefinition
-from satchel.search.resolve.names import Names
+from satchel.search.relations import Relations
+from satchel.search.resolve.code import CodeDefinition
 
 LANGUAGES = {
     "flask": "Python", "requests": "Python", "pytest": "Python", "hono": "TypeScript", "dayjs": "JavaScript",
     "grpc-go": "Go", "ripgrep": "Rust", "tokio": "Rust", "gson": "Java", "leveldb": "C++", "serilog": "C#",
     "okio": "Kotlin", "kotlinx.coroutines": "Kotlin", "vapor": "Swift", "Alamofire": "Swift", "os-lib": "Scala",
+    "moshi": "Kotlin", "swift-argument-parser": "Swift", "scopt": "Scala", "upickle": "Scala", "Slim": "PHP",
+    "luacheck": "Lua", "fastparse": "Scala", "flysystem": "PHP", "koin": "Kotlin", "Nuke": "Swift",
+    "Newtonsoft.Json": "C#", "spdlog": "C++", "abseil-cpp": "C++", "commons-lang": "Java", "zod": "TypeScript",
+    "guzzle": "PHP", "Penlight": "Lua", "plenary.nvim": "Lua",
     "cats": "Scala", "monolog": "PHP", "framework": "PHP", "luarocks": "Lua", "telescope.nvim": "Lua",
 }  # fmt: skip
 
 
-def linked(names: Names, site: dict[str, Any]) -> tuple[set[str], bool]:
-    """The definitions that the call at a site is linked to, as `path::name`, and whether the link is a guess."""
+def linked(relations: Relations, site: dict[str, Any]) -> tuple[set[str], bool]:
+    """The definitions in whose lists of calls a site is, as `path::name`, and whether it is a "possible" call there."""
+    names = relations.names
     file = names.code.file(site["path"])
     nodes = file.calls(site["line"], site["line"]) if file is not None else []
     for node in nodes:
         if file is not None and file.text(node) == site["name"]:
             meant = names.meaning(file, node)
-            found = [one for one in meant if isinstance(one, CodeDefinition)] if meant else names.guess(file, node)
+            resolved = [one for one in meant if isinstance(one, CodeDefinition)]
+            found = resolved or relations.possible(meant, file, node)
             wanted = site.get("callee_line")
             keys = {f"{one.path}::{_class(one)}" for one in found if wanted in (None, one.line)}
-            return keys, bool(found) and not meant
+            return keys, bool(found) and not resolved
     if site["callee"] is None:  # an attribute, or a declaration that a macro hides
         return set(), False
     raise ValueError(f"no call of {site['name']} at {site['path']}:{site['line']}")
@@ -63,9 +69,9 @@ def measured(folder: Path, listed: str) -> dict[str, Any]:
         with Satchel.open(folder / repository) as satchel:
             satchel.index()
             with satchel.store.snapshot() as store:
-                names = Names(Code(store))
+                relations = Relations(store)
                 for site in own:
-                    found, is_guess = linked(names, site)
+                    found, is_guess = linked(relations, site)
                     callees = site["callee"] if isinstance(site["callee"], list) else [site["callee"]]
                     is_right = not found.isdisjoint(callees)
                     for group in (LANGUAGES[repository], "all"):

@@ -51,10 +51,12 @@ class Folders(NamedTuple):
         """Return the folders below `SATCHEL_HOME` if it is set, else the XDG folders (on macOS as well).
 
         As in the XDG rules, a relative path in an XDG variable is ignored. Raises ConfigError where a home folder
-        is needed and there is none.
+        is needed and there is none, and for a relative `SATCHEL_HOME`, which would mean another folder in each place.
         """
         if own := environ.get(HOME_VARIABLE):
-            base = home_of(environ) / own[2:] if own.startswith("~/") else Path(own).absolute()
+            base = home_of(environ) / own[2:] if own.startswith("~/") else Path(own)
+            if not base.is_absolute() or base == Path(base.anchor):
+                raise ConfigError(f"{HOME_VARIABLE} is {own!r}: set it to the absolute path of a folder for satchel")
             return cls(base / "config", base / "data", base / "state", base / "cache")
 
         def folder(variable: str, default: str) -> Path:

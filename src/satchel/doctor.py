@@ -386,7 +386,7 @@ def check_memory(places: Places) -> Check:
     path = places.memory
     restore = (
         "satchel memory restore, which uses the backups, the changes since and what can be read of the file; "
-        "satchel memory repair removes records that cannot be read"
+        "where single records cannot be read, satchel memory repair does the same and removes those that nothing has"
     )
     if is_lost(path):
         message = f"{path} is missing or empty; its backups are here"

@@ -26,14 +26,13 @@ from satchel.vocabulary import FEW_ROWS, Moment
 
 if TYPE_CHECKING:
     from satchel.answer.pattern import Matches
-    from satchel.answer.request import AssembleRequest, PackingOptions, QuestionOptions
+    from satchel.answer.request import AssembleRequest, PackingOptions, QuestionOptions, SearchOptions
     from satchel.answer.shapes import QueryResult
     from satchel.embed import Embedder
     from satchel.graph.request import GraphOptions
     from satchel.guidance.injection import Provider
     from satchel.guidance.judge import AnyJudge
     from satchel.guidance.situation import Situation
-    from satchel.index.build import Status
     from satchel.index.run import IndexReport, Progress, VectorReport
     from satchel.memory.journal import Journal
     from satchel.memory.memories import Conversations, Memories
@@ -71,6 +70,18 @@ def _twin(
 
     twin.__name__ = f"a{method.__name__}"
     return twin
+
+
+def _of_root(
+    method: Callable[Concatenate[OpenRoot, Arguments], Result],
+) -> Callable[Concatenate[Satchel, Arguments], Result]:
+    """Return a method of the opened root as one of `Satchel`, with the same parameters and docstring."""
+
+    @wraps(method)
+    def delegated(satchel: Satchel, /, *arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+        return method(satchel.opened, *arguments, **options)
+
+    return delegated
 
 
 def handle_recorder(folder: Path, environ: Mapping[str, str]) -> Callable[[Context], None]:
@@ -215,26 +226,8 @@ class Satchel:
         """Bring the index up to date. Raises LockedError when another process keeps building for `wait_seconds`."""
         return self.opened.index(progress=progress, should_stop=should_stop, wait_seconds=wait_seconds)
 
-    def refresh(
-        self,
-        *,
-        progress: Progress | None = None,
-        should_stop: ShouldStop = never,
-        at_once: bool = False,
-        workspaces: Sequence[str] = (),
-        files_first: bool = False,
-    ) -> list[Failure]:
-        """Bring the index, or those of `workspaces`, up to date unless just done (and not `at_once`); return notes.
-
-        With `files_first` a new index gets a long history only at the next call; a note says so.
-        """
-        return self.opened.refresh(
-            progress=progress, should_stop=should_stop, at_once=at_once, workspaces=workspaces, files_first=files_first
-        )
-
-    def status(self, *, should_stop: ShouldStop = never) -> Status:
-        """Return contents and size of the index, and changes in the tree since. No file is read or changed."""
-        return self.opened.status(should_stop=should_stop)
+    refresh = _of_root(OpenRoot.refresh)
+    status = _of_root(OpenRoot.status)
 
     def start_embedding(self) -> None:
         """Give vectors to chunks in a thread of this process, until `close`."""
@@ -261,31 +254,17 @@ class Satchel:
         """Withdraw trust in this root; return the removed marks."""
         return trust_marks.distrust(self.places.root, self.places.state)
 
-    def search(
-        self,
-        question: str,
-        *,
-        types: Iterable[str] = (),
-        names: Iterable[str] = (),
-        limit: int = 10,
-        filters: Mapping[str, Any] | None = None,
-        searches: Iterable[str] = (),
-        now: Moment | None = None,
-        min_score: float | None = None,
-        refresh: bool = True,
-        workspace: str | Sequence[str] = (),
-    ) -> list[Hit]:
+    def search(self, question: str, *, refresh: bool = True, **options: Unpack[SearchOptions]) -> list[Hit]:
         """Return the best hits of each of the `types` (by default all that have chunks).
 
-        Of each type there are at most `limit` records, or the best parts of `limit` files, file by file.
+        Of each type there are at most `limit` records (default 10), or the best parts of `limit` files, file by file.
         `names` are likely ones in the code, `filters` are for records (`{"category": "error"}`), `searches` are
-        retrievers; names: `satchel.search.filters`.
-        Without a `min_score` weak matches are left out. Hits of several workspaces are one list by relevance.
+        retrievers; names: `satchel.search.filters`. Times are compared with `now`.
+        Without a `min_score` weak matches are left out. Hits of several workspaces (`workspace`: `web,api`) are one
+        list by relevance. A type whose best hit has less than half of the relevance of the best of all comes after the
+        others. Raises UsageError for impossible values.
         """
-        return self.answers.search(
-            question, types=types, names=names, limit=limit, filters=filters, searches=searches, now=now,
-            min_score=min_score, refresh=refresh, workspace=workspace,
-        )  # fmt: skip
+        return self.answers.search(question, options, refresh=refresh)
 
     def search_pattern(
         self, pattern: str = "", question: str = "", *, where: str = "", **options: Unpack[QuestionOptions]
@@ -316,7 +295,7 @@ class Satchel:
         `show_handles`. Raises UsageError for impossible values.
         """
         request = self.request(question, **options)
-        updated = partial(self.refresh, progress=progress, should_stop=should_stop, workspaces=request.workspaces)
+        updated = partial(self.refresh, progress=progress, should_stop=should_stop, workspaces=request.asker.workspaces)
         if not refresh:
             return self.answer(request)
         return self.answers.answer(request, updated(), catch_up=partial(self.opened.catch_up, should_stop))
@@ -349,7 +328,7 @@ class Satchel:
 
         asked = query_options(strategies=strategies, include_types=include_types, **options)
         request = self.request(query, **asked)
-        return query_result(self.answer(request, self.refresh(workspaces=request.workspaces) if refresh else ()))
+        return query_result(self.answer(request, self.refresh(workspaces=request.asker.workspaces) if refresh else ()))
 
     def premortem_request(
         self, domain: str, strategy: str | None = None, **options: Unpack[PackingOptions]
@@ -533,7 +512,7 @@ class Satchel:
         if "situation" in (saved.get("meta") or {}):
             context, request = self.guidance.replayed(saved, notes)
         else:
-            request = saved_request(saved)
+            request = saved_request(saved, self.settings.redact_allow)
             context = self.answers.unrecorded(request, notes)
         return Replay(request, context, differences(saved, context))
 

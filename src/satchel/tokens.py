@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Protocol
 
@@ -44,6 +46,19 @@ class TokenCounter(Protocol):
     def count(self, text: str) -> int:
         """Return the number of tokens, 0 for the empty text. Never raises: a lone surrogate counts as U+FFFD."""
         ...
+
+
+def most_within(count: int, limit: int, tokens_with: Callable[[int], int]) -> int:
+    """Return how many of `count` parts a text of at most `limit` tokens has room for, found by halving.
+
+    `tokens_with` returns the tokens of the text with so many of the first parts, from 1; more parts are more tokens.
+    """
+    return bisect_right(range(1, count + 1), limit, key=tokens_with)
+
+
+def first_within(sizes: Iterable[float], room: float) -> int:
+    """Return how many of the first texts of these sizes fit into a room (tokens)."""
+    return sum(1 for _ in takewhile(lambda used: used <= room, accumulate(sizes)))
 
 
 class _RankTable(Protocol):

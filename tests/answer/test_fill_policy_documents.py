@@ -1,4 +1,4 @@
-"""In a repository of documents a script does not come before the document that answers."""
+"""A script does not come before the document that answers: in a repository of documents, or much better than code."""
 
 from __future__ import annotations
 
@@ -65,11 +65,31 @@ def test_two_thirds_of_the_text_decide_what_a_repository_is_of(asked: tuple[bool
     assert is_of_documents(engine.store) is is_handbook
 
 
-def test_a_page_leads_in_a_repository_of_documents_and_a_script_beside_code(asked: tuple[bool, Satchel]) -> None:
-    is_handbook, engine = asked
+def first_path(engine: Satchel, question: str) -> str:
+    location = engine.assemble(question, max_tokens=600).items[0].location
+    assert location is not None
+    return location.path
+
+
+def test_a_page_that_answers_leads(asked: tuple[bool, Satchel]) -> None:
+    _, engine = asked
     for question, subject in QUESTIONS.items():
-        first = engine.assemble(question, max_tokens=600).items[0].location
-        assert first is not None
-        folder = "handbook" if is_handbook else "tools"
-        assert first.path.startswith(f"{folder}/"), question
-        assert subject in first.path, question
+        path = first_path(engine, question)
+        assert path.startswith("handbook/"), question
+        assert subject in path, question
+
+
+def test_a_script_leads_where_a_page_is_hardly_better(asked: tuple[bool, Satchel]) -> None:
+    _, engine = asked
+    assert first_path(engine, "what does send_invoice take: a customer and a month") == "tools/invoice.py"
+
+
+def test_beside_code_a_list_and_an_answer_begin_with_the_page_that_is_much_better(asked: tuple[bool, Satchel]) -> None:
+    is_handbook, engine = asked
+    question = next(iter(QUESTIONS))
+    context = engine.assemble(question, purpose="find")
+    assert context.items[0].source == "doc"
+    # In a repository of documents the page leads by less.
+    assert engine.search(question)[0].chunk.kind.value == ("code" if is_handbook else "doc")
+    assert {item.source for item in context.items} == {"doc", "code"}
+    assert context.usage.used < 600

@@ -106,6 +106,22 @@ def test_a_second_caller_ends_that(repository: TinyRepository, satchel: Satchel)
     assert not [row for row in places(satchel) if row.startswith("- called by ")]
 
 
+def test_a_caller_that_drops_the_result_is_named_where_another_uses_it(
+    repository: TinyRepository, satchel: Satchel
+) -> None:
+    used = "from ferry.tide import tide_delay\n\n\ndef announce(row, berth):\n    print(tide_delay(row, berth))\n"
+    repository.commit("Two callers", {"ferry/plan.py": used, "ferry/night.py": used})
+    satchel.index()
+    assert not [row for row in places(satchel) if "dropped" in row]
+    dropping = used.replace("print(tide_delay(row, berth))", "tide_delay(row, berth)")
+    repository.commit("One drops it", {"ferry/night.py": dropping})
+    satchel.index()
+    assert "- result dropped by ferry/night.py:5 tide_delay(row, berth)" in places(satchel)
+    repository.commit("Both drop it", {"ferry/plan.py": dropping})
+    satchel.index()
+    assert not [row for row in places(satchel) if "dropped" in row]
+
+
 def test_a_name_of_the_question_has_its_place(satchel: Satchel) -> None:
     rows = places(satchel, f"{QUESTION}, and does `raise_storm_signal` matter")
     shown = satchel.assemble(f"{QUESTION}, and does `raise_storm_signal` matter", purpose="find", types=["code"]).text

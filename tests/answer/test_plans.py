@@ -6,18 +6,18 @@ import pytest
 
 from satchel.answer import weights
 from satchel.answer.plans import make_plan, role_is_asked
-from satchel.answer.request import AssembleRequest
+from satchel.answer.request import Asked, SearchScope
 from satchel.types import Kind, Role
 
 
 def test_every_kind_may_give_as_many_items_as_the_answer() -> None:
-    plan = make_plan(AssembleRequest("why", limit=15), {Kind.CODE: 3, Kind.COMMIT: 90})
+    plan = make_plan(Asked("why"), SearchScope(limit=15), {Kind.CODE: 3, Kind.COMMIT: 90})
     assert {section.kind: section.limit for section in plan} == {Kind.CODE: 15, Kind.COMMIT: 15}
 
 
 def test_a_kind_without_weight_is_not_asked() -> None:
-    request = AssembleRequest("why", weights={Kind.COMMIT: 0.0})
-    assert [section.kind for section in make_plan(request, {Kind.CODE: 3, Kind.COMMIT: 90})] == [Kind.CODE]
+    scope = SearchScope(weights={Kind.COMMIT: 0.0})
+    assert [section.kind for section in make_plan(Asked("why"), scope, {Kind.CODE: 3, Kind.COMMIT: 90})] == [Kind.CODE]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,8 @@ def test_roles_say_what_is_meant_of_their_own_kinds_alone(
 def test_a_question_about_why_something_was_changed_gives_commits_room(
     question: str, *, is_about_history: bool
 ) -> None:
-    sections = {one.kind: one.weight for one in make_plan(AssembleRequest(question), {Kind.CODE: 3, Kind.COMMIT: 90})}
-    usual = {one.kind: one.weight for one in make_plan(AssembleRequest("cache"), {Kind.CODE: 3, Kind.COMMIT: 90})}
+    available, scope = {Kind.CODE: 3, Kind.COMMIT: 90}, SearchScope()
+    sections = {section.kind: section.weight for section in make_plan(Asked(question), scope, available)}
+    usual = {section.kind: section.weight for section in make_plan(Asked("cache"), scope, available)}
     assert sections[Kind.CODE] == usual[Kind.CODE]
     assert sections[Kind.COMMIT] == usual[Kind.COMMIT] * (weights.HISTORY_FACTOR if is_about_history else 1)

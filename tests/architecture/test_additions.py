@@ -108,7 +108,7 @@ with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}
 OTHERS = {
     "types.py": (("Format", 'COMPACT = "compact"'),),
     "answer/packing.py": (("FRAMES", "Format.COMPACT: TextFrame(21, 8)"),),
-    "answer/request.py": (("AssembleRequest", "is_loud: bool = False"),),
+    "answer/request.py": (("TextForm", "is_loud: bool = False"),),
     "operations/ask.py": (
         ("_REQUEST", 'Parameter("is_loud", Shape.SWITCH, "In capital letters.", default=False, flags=("--loud",))'),
     ),
@@ -131,9 +131,11 @@ QUESTION = "when do retries stop?"
 with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}) as satchel:
     satchel.index()
     assert "after a minute" in satchel.assemble(QUESTION, format="compact").text
-    assert satchel.request(QUESTION, is_loud=True).is_loud
+    assert satchel.request(QUESTION, is_loud=True).form.is_loud
     assert satchel.graph("README.md", lens="near").text
 environment = {**os.environ, "SATCHEL_HOME": sys.argv[2]}
+offered = subprocess.run([sys.executable, "-m", "satchel", "setup"], env=environment, capture_output=True, text=True)
+assert "setup quill" not in offered.stdout, "a client without settings of a user is not found by a folder"
 for command in (["context", QUESTION, "--loud", "--format", "compact"], ["setup", "quill", "--scope", "project"]):
     words = [sys.executable, "-m", "satchel", *command, "--root", sys.argv[1]]
     subprocess.run(words, env=environment, check=True)
@@ -167,7 +169,8 @@ STEPS: Mapping[str, Iterable[str]] = {
     "a kind of records": DECLARED,
     "a kind of files": (*FILES_DECLARED, "sources/code/languages.txt"),
     "an option of a question": ("answer/request.py", "operations/ask.py"),
-    "a client of": ("clients/targets.py", "cli/commands/connect.py"),
+    "a ranking constant": ("weights.py", "tests/ranking", "benchmarks/results/rank_table.json"),
+    "a client of": ("clients/targets.py", "cli/commands/connect.py", "docs/clients.md", "llms-install.md"),
     "a lens of": ("graph/request.py",),
     "a format of": ("types.py", "answer/packing.py", "answer/render/"),
     "a language |": LANGUAGE_FILES,
@@ -252,6 +255,16 @@ def test_the_page_names_every_file_that_an_addition_needs_and_nothing_that_is_go
     for names, file in re.findall(r"((?:`[A-Z_]{4,}`(?:, | and )?)+)[^`.;]*`([\w/]+\.py)`", row):
         source = (ROOT / "src" / PACKAGE / file).read_text(encoding="utf-8")
         assert [name for name in re.findall(r"\w+", names) if not re.search(rf"^{name}\b", source, re.M)] == []
+
+
+def test_what_the_page_names_exists() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## Where do I change")[2]
+    named = re.findall(r"`([\w./]+/|[\w./]+\.(?:py|txt|md|json|toml|js))`", page)
+    package = ROOT / "src" / PACKAGE
+    gone = [name for name in named if not ((ROOT / name).exists() or any(package.rglob(name)))]
+    assert gone == []
+    tests = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name in re.findall(r"`(test_\w+)`", page) if f"def {name}(" not in tests] == []
 
 
 def test_what_is_added_here_is_what_the_page_says() -> None:

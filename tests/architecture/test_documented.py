@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import pydoc
@@ -105,7 +104,7 @@ def test_a_twin_has_the_parameters_of_its_method() -> None:
 
 
 def test_every_option_of_a_question_is_accepted_and_in_the_python_page() -> None:
-    accepted = {row.metadata.get("name", row.name) for row in dataclasses.fields(request.AssembleRequest)} | {"purpose"}
+    accepted = request.request_fields().keys() | {"purpose"}
     options = request.QuestionOptions.__annotations__.keys()
     assert options <= accepted
     text = page("docs/python.md")

@@ -91,7 +91,7 @@ def test_every_fitted_number_is_within_its_range(name: str) -> None:
 NOT_FITTED: Mapping[str, str] = {
     "src/satchel/answer/pins.py::_candidate": "above every file of a search",
     "src/satchel/answer/situation.py::_with_records": "above every value of a search",
-    "src/satchel/answer/write.py::with_best_whole": "tokens by count and by estimate",
+    "src/satchel/answer/fitting.py::_with_best_whole": "tokens by count and by estimate",
     "src/satchel/search/bm25.py::_rarity": "the definition of the idf",
     "src/satchel/search/changes.py::_unknown": "names that a message offers",
     "src/satchel/search/contradictions.py::_placed": "an order between equal ones",

@@ -162,3 +162,10 @@ def test_every_folder_of_satchel_is_closed_to_others(satchel: Satchel, home: Pat
 )
 def test_an_error_as_json_has_a_hint(satchel: Satchel, arguments: tuple[str, ...], hint: str) -> None:
     assert satchel(*arguments, "--json").json["error"]["hint"].startswith(hint)
+
+
+def test_a_group_lists_the_whole_first_sentence_of_each_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["memory", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "..." not in shown.partition("Commands:")[2]
+    assert "accept (--text\n             corrects them) or reject them." in shown

@@ -32,7 +32,9 @@ def test_without_a_client_the_command_for_each_installed_one_is_printed(world: W
     assert rows == {"cursor": True, "codex": False}
     (world.home / "claude").write_text("#!/bin/sh\n")
     (world.home / "claude").chmod(0o755)
-    assert satchel("setup").out.startswith("claude-code  satchel setup claude-code\n")
+    listed = satchel("setup")
+    assert listed.out.startswith("claude-code  satchel setup claude-code\n")
+    assert "a terminal is needed to set up all at once" in listed.err
 
 
 def test_editors_are_found_by_their_settings(world: World, satchel: Satchel) -> None:

@@ -24,6 +24,7 @@ CALLS: list[tuple[Callable[[Satchel], Any], str]] = [
     (lambda engine: engine.assemble("q", reserves=_three()), "reserves is 3: give tokens by type"),
     (lambda engine: engine.assemble("q", change=_name()), "change is 'x': give what Satchel.change() returns"),
     (lambda engine: engine.assemble("q", **_unknown()), "unknown option budget: choose from"),
+    (lambda engine: engine.search("q", **_unknown()), "unknown option budget: choose from"),
     (lambda engine: engine.brief(_three()), "the failure is 3: give a text"),
     (lambda engine: engine.graph(_none()), "the query is None: give a text"),
     (lambda engine: engine.graph("q", blend=[_three()]), "the query is 3: give a text"),

@@ -56,6 +56,31 @@ def test_the_script_of_licences_finds_one_for_every_package_and_the_page_names_w
         assert name in PAGE.lower()
 
 
+def test_every_pinned_version_has_the_hashes_of_its_files_and_names_no_host() -> None:
+    text = (REPOSITORY / "constraints.txt").read_text(encoding="utf-8")
+    pins = re.findall(r"^([\w.-]+)==(\S+)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", text, re.MULTILINE)
+    assert len(pins) == len(re.findall(r"==", text)) > 100
+    assert {"pip", "setuptools", "apsw", "rs-bpe", "mcp"} <= {name for name, *_ in pins}
+    assert not re.search(r"://|@", text)
+
+
+def test_whatever_installs_the_pinned_versions_compares_hashes() -> None:
+    for name in ("Makefile", "Dockerfile", "action.yml", "scripts/release_check.sh"):
+        text = re.sub(r"\\\n\s*", "", (REPOSITORY / name).read_text(encoding="utf-8"))
+        pinned = [line for line in text.splitlines() if re.search(r"--constraint \S*\bconstraints\.txt", line)]
+        pinned = [line for line in pinned if "integrations/" not in line]
+        assert pinned, name
+        assert [line for line in pinned if "--no-require-hashes" not in line] == []
+        assert "build_tools.sh" in text, name
+
+
+def test_a_release_keeps_its_bill_of_materials() -> None:
+    release = (REPOSITORY / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    assert "release-check" in release
+    assert "path: satchel.cdx.json" in release
+    assert "scripts/sbom.py satchel.cdx.json" in (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+
+
 def test_jobs_of_ci_use_each_action_by_the_digest_of_a_commit() -> None:
     for file in (REPOSITORY / ".github" / "workflows").glob("*.yml"):
         used = re.findall(r"uses: (.*)", file.read_text(encoding="utf-8"))

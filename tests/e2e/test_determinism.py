@@ -85,5 +85,5 @@ def test_an_item_that_did_not_change_keeps_its_bytes(satchel: Satchel, repositor
 
 def test_the_moment_is_an_argument(satchel: Satchel) -> None:
     first = satchel.request(QUESTION, now=1_000_000.0)
-    assert first.now == 1_000_000.0
-    assert satchel.request(QUESTION).now % 86_400 == 0
+    assert first.asked.now == 1_000_000.0
+    assert satchel.request(QUESTION).asked.now % 86_400 == 0

@@ -13,6 +13,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.errors import UsageError
+from satchel.operations.json import HIT, hit_list
 from satchel.operations.registry import OPERATIONS
 from satchel.system import files
 from satchel.testing import TinyRepository
@@ -55,6 +56,25 @@ def assert_real(item: ContextItem, text: str) -> None:
     lines = text.split("\n")
     for piece in item.pieces:
         assert piece.text == "\n".join(lines[piece.start - 1 : piece.end])
+
+
+def test_a_list_of_hits_has_the_present_lines_and_says_how_they_differ(
+    repository: TinyRepository, satchel: Satchel
+) -> None:
+    def listed() -> list[str]:
+        hits = satchel.search("backoff of the RetryError", types=["code"], refresh=False)
+        return [line for line in hit_list(hits) if "backoff" in line.split(":")[0] or "RetryError" in line]
+
+    indexed = listed()
+    assert "  26-28  backoff: 26 def backoff(attempt: int) -> float:" in indexed
+    repository.write(
+        {"shop/client.py": "import sys\n" + CLIENT.replace("0.1 * 2", "0.3 * 2"), "shop/errors.py": "# gone\n"}
+    )
+    changed = listed()
+    assert "  27-29  changed backoff: 27 def backoff(attempt: int) -> float:" in changed
+    assert "  1-2  stale RetryError" in changed
+    (hit,) = [hit for hit in satchel.search("backoff", refresh=False) if hit.chunk.title == "backoff"]
+    assert HIT.data(hit)["metadata"] == {"freshness": "changed"}
 
 
 def test_an_unchanged_file_says_nothing_about_its_freshness(satchel: Satchel) -> None:

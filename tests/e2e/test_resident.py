@@ -471,11 +471,14 @@ def test_another_user_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
         {"HOME": "/home/me", "XDG_STATE_HOME": "relative"},
         {"HOME": "/home/me", "SATCHEL_HOME": "~/own"},
         {"HOME": "/home/me", "SATCHEL_HOME": "/own"},
-        {"HOME": "/home/me", "SATCHEL_HOME": "own"},
     ],
 )
 def test_the_sockets_are_in_the_state_folder(environ: dict[str, str]) -> None:
     assert resident.socket_folder(environ) == f"{Folders.from_environment(environ).state}/resident"
+
+
+def test_a_relative_folder_of_satchel_has_no_sockets() -> None:
+    assert resident.socket_folder({"HOME": "/home/me", "SATCHEL_HOME": "own"}) == ""
 
 
 @pytest.mark.parametrize("parts", [[b""], [b"a", b"", b"\n\0x"], [b"9" * 70_000]])

@@ -57,7 +57,7 @@ ADDED = ((), ("first",), ("second",), ("first", "second"), ("second", "first"))
 REASONS = {
     "says that another process brings the index up to date": "another process is bringing the index up to date",
     "says that a file changed since it was indexed": "changed since it was indexed",
-    "marks the lines that changed since they were indexed": r"(?:@@\S+|lines? \S+) changed\b",
+    "marks the lines that changed since they were indexed": r"(?:@@\S+|lines? \S+|\n  \d+-\d+ ) changed\b",
 }
 """Pattern of what an answer says where it is not that of a sequential order."""
 

@@ -58,8 +58,9 @@ def test_a_lesson_is_told_with_its_moment_its_session_and_its_title(
     assert lesson["title"].startswith("Ask Ruben before")
     assert run(["stats", "--root", str(worked.root)]) == 0
     shown = capsys.readouterr().out
-    assert "Ask Ruben before" in shown
-    assert "tokens would reading them whole cost" in shown
+    assert f"1 time, last {lesson['at']} (before-tool 1)  {lesson['title']}\n" in shown
+    assert "lessons       1, delivered 1 time (--json has each with its session)\n" in shown
+    assert "tokens, each once per session, of which " in shown
     with worked.engine() as engine:
         engine.memory.memories.forget([lesson["id"].partition(":")[2]])
     titles = {one["id"]: one["title"] for one in stats(worked, capsys)["lessons"]}

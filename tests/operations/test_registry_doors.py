@@ -9,6 +9,7 @@ from typing import Any
 import click
 import pytest
 
+from satchel.answer.request import QuestionOptions
 from satchel.cli.application import application, run
 from satchel.engine import Satchel
 from satchel.errors import UsageError
@@ -188,6 +189,11 @@ def test_python_takes_the_options_of_an_operation_under_the_same_names(engine: S
         else:
             pytest.fail(f"{name} has no {one.name} in Python")
     assert not set(spelled) - names(operation)
+
+
+def test_type_checkers_know_every_option_of_a_question() -> None:
+    asked = names(OPERATIONS["context_query"]) - {"question", "refresh"} - SPELLED_IN_PYTHON["context_query"].keys()
+    assert asked - QuestionOptions.__annotations__.keys() == set()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from markdown_it import MarkdownIt
 
 from satchel import Satchel
-from satchel.answer import pipeline, weights, write
+from satchel.answer import fitting, pipeline, weights, write
 from satchel.answer.candidates import Candidate
 from satchel.answer.packing import BUDGET, Packing
 from satchel.answer.render import RenderRequest, render_with_usage
@@ -42,12 +42,14 @@ class Assembly:
     request: AssembleRequest
     context: Context
     packing: Packing | None = None
+    has_further_files: bool = False
+    """Whether a part of the budget is kept for files below the best ones."""
     rendering: RenderRequest = field(default_factory=RenderRequest)
 
     @property
     def shares(self) -> bool:
         """Whether each kind had its share of the budget, in which it need not compete with the others."""
-        return len(self.request.kinds) > 1 or bool(self.request.plan)
+        return self.request.scope.shares_budget
 
     @property
     def best(self) -> str:
@@ -69,8 +71,8 @@ def assemble(satchel: Satchel, question: str, **options: Any) -> Assembly:
     caught = Assembly(request, Context("", "", Format.MARKDOWN, (), None))  # type: ignore[arg-type]
 
     def spy(filling: write.Filling) -> write.Fitted:
-        fitted = write.fit(filling)
-        caught.packing = fitted.packing
+        fitted = fitting.fit(filling)
+        caught.packing, caught.has_further_files = fitted.packing, bool(filling.policy.first)
         return fitted
 
     frames: dict[str, RenderRequest] = {}
@@ -95,6 +97,12 @@ def faults(assembly: Assembly, root: Path) -> Iterator[str]:
         yield f"an invisible character {found[0]!r} is in the text"
 
 
+_NOTES = (
+    "not_found", "Not found here: ", '"past"', "<past>", "Only in the history: ", "left_out", "Left out: ",
+)  # fmt: skip
+"""What an answer without items says of the words of its question, in the names of the formats."""
+
+
 def _budget(assembly: Assembly) -> Iterator[str]:
     context, usage = assembly.context, assembly.context.usage
     oracle = _ORACLES.get(usage.tokenizer)
@@ -105,12 +113,7 @@ def _budget(assembly: Assembly) -> Iterator[str]:
         yield f"{counted} tokens are over the limit of {usage.limit}"
     if context.items and not context.text:
         yield "items without a text"
-    if (
-        context.text
-        and not context.items
-        and "not_found" not in context.text
-        and "Not found here: " not in context.text
-    ):
+    if context.text and not context.items and not any(note in context.text for note in _NOTES):
         yield "a text that neither shows anything nor says what was not found"
 
 
@@ -118,21 +121,26 @@ def _parsed(assembly: Assembly) -> Iterator[str]:
     context, request = assembly.context, assembly.request
     if not context.items:
         return
-    count = counter(request.tokenizer).count
+    count = counter(request.budget.tokenizer).count
     if render_with_usage(assembly.rendering, context.items, context.format, count)[0] != context.text:
         yield "the text is not the rendering of its items"
-    numbered = bool(request.places and request.show_code)
+    numbered = bool(request.budget.places and request.form.show_code)
     found = parse(context.text, context.format, numbered=numbered)
     if len(found) != len(context.items):
         yield f"{len(context.items)} items read back as {len(found)}"
     by_nonce = {item.nonce: item for item in context.items}
     for parsed in found:
         item = by_nonce.get(parsed.nonce)
-        if item is None and request.show_code:
+        if item is None and request.form.show_code:
             yield f"an item with the nonce {parsed.nonce!r} was never written"
             continue
         shown = "\n".join(piece.text for piece in parsed.pieces)
-        if item is not None and request.show_code and parsed.path and shown != "\n".join(p.text for p in item.pieces):
+        if (
+            item is not None
+            and request.form.show_code
+            and parsed.path
+            and shown != "\n".join(p.text for p in item.pieces)
+        ):
             yield f"{parsed.path} reads back with other lines"
     yield from _well_formed(assembly)
 
@@ -142,7 +150,7 @@ def _well_formed(assembly: Assembly) -> Iterator[str]:
     match context.format:
         case Format.MARKDOWN:
             blocks = [token.content for token in _MARKDOWN.parse(context.text) if token.type == "fence"]
-            expected = sum(1 for item in context.items if request.show_code or item.location is None)
+            expected = sum(1 for item in context.items if request.form.show_code or item.location is None)
             if len(blocks) != expected:
                 yield f"markdown has {len(blocks)} code blocks for {expected} items"
         case Format.XML:
@@ -166,10 +174,17 @@ def weaker_inside(assembly: Assembly) -> Iterator[str]:
     """What is shown although something clearly better was left out for lack of room.
 
     Candidates are tried by value for cost, so a cheap one may come before one that is better and much larger. `fill`
-    asks for the whole budget: the room that a better one leaves is spent.
+    asks for the whole budget: the room that a better one leaves is spent. What is kept for further files is not
+    used for more of the best ones.
     """
     packing = assembly.packing
-    if not assembly.context.items or assembly.shares or packing is None or not packing.inputs.is_strict:
+    if (
+        not assembly.context.items
+        or assembly.shares
+        or assembly.has_further_files
+        or packing is None
+        or not packing.inputs.is_strict
+    ):
         return
     out = [
         one

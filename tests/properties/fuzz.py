@@ -2,7 +2,8 @@
 
     python -m tests.properties.fuzz --assemblies 10000 --out benchmarks/results/fuzz.json
 
-One repository serves a hundred questions: all formats and tokenizers, budgets from 1 to 32,000, every option.
+One repository serves a hundred questions: all formats and tokenizers, budgets from 1 to 32,000, every option. Ctrl-C
+ends it with the result of the repositories that are done.
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ def corpus(seed: int, count: int, tally: Tally) -> None:
                     tally.repeated += 1
                     tally.unequal += [name] * (again.context.text != assembly.context.text)
                 if draw.random() < 0.25:
-                    chosen["max_tokens"] = int(assembly.request.max_tokens * draw.choice((1.01, 1.2, 1.5, 2, 4))) + 1
+                    smaller = assembly.request.budget.max_tokens
+                    chosen["max_tokens"] = int(smaller * draw.choice((1.01, 1.2, 1.5, 2, 4))) + 1
                     compare(assembly, assemble(satchel, asked, **chosen), tally, name)
 
 
@@ -108,7 +110,7 @@ def compare(smaller: Assembly, larger: Assembly, tally: Tally, name: str) -> Non
     """Note where the larger budget lost the best item."""
     tally.pairs += 1
     if smaller.best in smaller.shown and smaller.best not in larger.shown:
-        tally.lost.append(f"{smaller.best} is not in the answer of {larger.request.max_tokens} tokens ({name})")
+        tally.lost.append(f"{smaller.best} is not in the answer of {larger.request.budget.max_tokens} tokens ({name})")
 
 
 def tally_of(asked: tuple[int, int]) -> Tally:
@@ -159,12 +161,15 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     tally = Tally()
-    for tally in run(arguments.assemblies, arguments.seed, arguments.jobs):
-        print(
-            f"\r{tally.assemblies:,} assemblies, {len(tally.faults)} faults, {len(tally.weaker)} weaker inside, "
-            f"{len(tally.unequal)} not repeated, {len(tally.lost)} of {tally.pairs} lost", end="", file=sys.stderr,
-        )  # fmt: skip
-    text = json.dumps(report(tally), indent=1, ensure_ascii=False)
+    try:
+        for tally in run(arguments.assemblies, arguments.seed, arguments.jobs):
+            print(
+                f"\r{tally.assemblies:,} assemblies, {len(tally.faults)} faults, {len(tally.weaker)} weaker inside, "
+                f"{len(tally.unequal)} not repeated, {len(tally.lost)} of {tally.pairs} lost", end="", file=sys.stderr,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        print(f"\nstopped after {tally.assemblies:,} of {arguments.assemblies:,}", file=sys.stderr)
+    text = json.dumps({"first_seed": arguments.seed} | report(tally), indent=1, ensure_ascii=False)
     print(f"\n{text}")
     if arguments.out is not None:
         arguments.out.write_text(text + "\n", encoding="utf-8")

@@ -31,6 +31,7 @@ from satchel.answer.render.labels import (
     record_name,
     sections,
 )
+from satchel.answer.request import TextForm
 from satchel.memory.model import Value
 from satchel.memory.records import document_of
 from satchel.safety.sanitize import NAME_CHARACTERS
@@ -147,7 +148,7 @@ def in_order(items: Sequence[ContextItem], view: View) -> list[ContextItem]:
 
 def faults(items: Sequence[ContextItem], layout: Format, view: View) -> Iterator[str]:
     """What is wrong with a rendering of these items."""
-    text = render(RenderRequest(view=view, show_sources=True, show_handles=True), items, format=layout)
+    text = render(RenderRequest(form=TextForm(view=view, show_sources=True, show_handles=True)), items, format=layout)
     shown, found = in_order(items, view), parse(text, layout, view)
     if [item.nonce for item in shown] != [one.nonce for one in found]:
         yield f"{len(shown)} items read back as {len(found)}"
@@ -177,7 +178,7 @@ def markdown_faults(text: str, shown: Sequence[ContextItem], view: View) -> Iter
         "heading_open", "heading_close", "inline", "paragraph_open", "paragraph_close", "fence", "hr",
     }:  # fmt: skip
         yield "markup that is not ours"
-    if frame(text) != frame(render(RenderRequest(view=view, show_sources=True, show_handles=True), [
+    if frame(text) != frame(render(RenderRequest(form=TextForm(view=view, show_sources=True, show_handles=True)), [
         replace(
             item,
             content="",
@@ -186,7 +187,7 @@ def markdown_faults(text: str, shown: Sequence[ContextItem], view: View) -> Iter
         ) for item in shown
     ], format=Format.MARKDOWN)):  # fmt: skip
         yield "a body has changed the frame"
-    request = RenderRequest(view=view, show_sources=True, show_handles=True)
+    request = RenderRequest(form=TextForm(view=view, show_sources=True, show_handles=True))
     harmless_frame = frame(render(request, [twin(item) for item in shown], format=Format.MARKDOWN))
     for line, other in zip(frame(text), harmless_frame, strict=True):
         if len(line) > len(other) + (NAME_CHARACTERS + 4) * (len(re.split("[,;] ", other))):

@@ -122,8 +122,8 @@ def test_what_is_removed_tells_who_still_uses_it(shop: tuple[TinyRepository, Sat
     satchel.index()
     text = satchel.assemble("", change=satchel.change()).text
     assert "shop/prices.py: deleted -2" in text
-    assert "Call sites of cents: 2 in 2 files" in text
-    assert "- shop/cart.py: 6" in text
+    assert "Call sites of cents: 2 in 2 files and 2 other uses" in text
+    assert "- shop/cart.py: 6; named 1" in text
 
 
 TYPESCRIPT = {

@@ -46,6 +46,19 @@ def test_folders_come_by_size_with_the_commits_of_the_last_year_and_what_is_insi
     assert found.size == sum(one.size for one in found.entries) > 0
 
 
+def test_of_a_folder_that_is_nearly_all_of_another_the_inside_is_told(tree: Path) -> None:
+    files: dict[str, str | bytes | None] = {
+        "lib/kiln.rb": "K = 1\n", "lib/kiln/cli/run.rb": "A = 1\n" * 90, "lib/kiln/heat.rb": "B = 1\n" * 60,
+    }  # fmt: skip
+    change(tree, "Build the kiln", files, days=0)
+    lib = next(entry for entry in overview(tree).entries if entry.path == "lib")
+    assert [(entry.name, entry.path) for entry in lib.inside] == [
+        ("kiln/cli", "lib/kiln/cli"),
+        ("kiln/heat.rb", "lib/kiln/heat.rb"),
+        ("kiln.rb", "lib/kiln.rb"),
+    ]
+
+
 def test_the_hot_files_are_sources_that_changed(tree: Path) -> None:
     assert overview(tree).hot == (("src/engine.py", 1),)
 

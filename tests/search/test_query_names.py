@@ -79,7 +79,7 @@ def test_names_do_not_make_a_question_about_something_else_look_answered(satchel
 
 def test_a_saved_answer_with_names_is_replayed_with_them(satchel: Satchel) -> None:
     request = satchel.request(QUESTION, names="MAX_OPEN_CARTS, refuse")
-    assert request.names == ("MAX_OPEN_CARTS", "refuse")
+    assert request.asked.names == ("MAX_OPEN_CARTS", "refuse")
 
 
 def test_a_name_weighs_less_beside_a_question_that_names_things_itself() -> None:

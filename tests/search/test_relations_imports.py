@@ -85,6 +85,33 @@ def test_an_import_under_another_name_and_the_uses_of_that_name_are_listed(
     assert f"- {line}\n" in f"{told}\n"
 
 
+def test_a_tsconfig_that_extends_one_of_another_folder_has_its_paths(folder: TinyRepository) -> None:
+    files = {
+        "config/base.json": '{"compilerOptions": {"baseUrl": "..", "paths": {"@lib/*": ["lib/src/*"]}}}',
+        "config/strict.json": '{"extends": "./base"}',
+        "app/tsconfig.json": '{"extends": ["../config/strict.json"]}',
+        "lib/src/tide.ts": "export function ebb(): number {\n  return 1;\n}\n",
+        "app/src/use.ts": 'import { ebb } from "@lib/tide";\nebb();\n',
+        "other/use.ts": 'import { ebb } from "@lib/tide";\nebb();\n',
+    }
+    (told,) = asked(folder, files, "who calls ebb")
+    assert "Call sites of ebb: 1 in 1 file" in told
+    assert "- app/src/use.ts: 2" in told
+
+
+def test_a_function_of_several_platforms_has_one_list_of_calls(folder: TinyRepository) -> None:
+    files = {
+        "src/commonMain/Tide.kt": "package a\n\nexpect class Tide() {\n  fun ebb(): Int\n}\n",
+        "src/jvmMain/Tide.kt": "package a\n\nactual class Tide {\n  actual fun ebb() = 1\n}\n",
+        "src/nativeMain/Tide.kt": "package a\n\nactual class Tide {\n  actual fun ebb() = 2\n}\n",
+        "src/commonMain/Use.kt": "package a\n\nfun use(tide: Tide) = tide.ebb()\n",
+    }
+    (told,) = asked(folder, files, "who calls Tide.ebb")
+    homes = "src/commonMain/Tide.kt, src/jvmMain/Tide.kt, src/nativeMain/Tide.kt"
+    assert f"Call sites of Tide.ebb in {homes}: 1 in 1 file\n- src/commonMain/Use.kt: 3\n" in told
+    assert told.count("Call sites of") == 1
+
+
 def test_a_word_that_means_the_base_class_in_another_language_is_a_name(folder: TinyRepository) -> None:
     files = {
         "shapes.py": "class Shape:\n    def draw(self):\n        return 1\n\n\nclass Ring(Shape):\n"

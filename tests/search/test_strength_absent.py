@@ -90,7 +90,7 @@ def test_a_name_whose_pieces_are_together_or_that_is_spelled_otherwise_is_found(
 
 
 def test_words_that_say_little_are_never_named(satchel: Satchel) -> None:
-    assert absent(satchel, "How is it implemented and which function handles the work, please?") == ()
+    assert absent(satchel, "How is it newly implemented anywhere, and which function handles the work, please?") == ()
 
 
 def test_of_a_long_text_only_the_title_and_its_code_count(satchel: Satchel) -> None:
@@ -125,3 +125,40 @@ def test_a_word_of_no_commit_is_not_said_to_be_in_the_history(satchel: Satchel) 
 
 def test_the_answer_tells_them(satchel: Satchel) -> None:
     assert satchel.assemble("which zebra parks the car").meta["missing_terms"] == ["zebra"]
+
+
+@pytest.mark.parametrize(
+    ("question", "feature"),
+    [
+        ("is there a car reconnection", "car reconnection"),
+        ("Are there any lorry tokens?", "lorry tokens"),
+        ("does it have a config optimiser when it starts", "config optimiser"),
+    ],
+)
+def test_a_feature_whose_two_words_are_never_together_is_absent(satchel: Satchel, question: str, feature: str) -> None:
+    assert absent(satchel, question) == (feature,)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "is there a grey car",
+        "is there a parked car in the docs",
+        "does it support time zones",
+        "is there an open socket",
+        "is there a car",
+        "is there a reconnection of the car that is parked",
+        "where is the reconnection of the car",
+    ],
+)
+def test_a_feature_whose_words_are_together_and_other_questions_name_no_feature(
+    satchel: Satchel, question: str
+) -> None:
+    assert absent(satchel, question) == ()
+
+
+def test_the_answer_about_an_absent_feature_is_short_and_says_so(satchel: Satchel) -> None:
+    context = satchel.assemble("is there a car reconnection", max_tokens=4000)
+    assert "Not found here: car reconnection." in context.markdown
+    assert context.meta["missing_terms"] == ["car reconnection"]
+    assert "Only in the history" not in context.markdown

@@ -68,3 +68,20 @@ def test_a_file_is_listed_by_its_declarations_and_a_definition_is_whole(place: t
     (root / "pier/notes.md").write_text("# Lanterns\n\nLit at dusk.\n\n## Oil\n\nWhale.\n", encoding="utf-8")
     satchel.index()
     assert "1\t# Lanterns\n… 2-4\n5\t## Oil\n" in satchel.expand(["pier/notes.md"]).text
+
+
+def test_a_definition_is_shown_with_the_lines_of_other_languages_that_name_it(tmp_path: Path) -> None:
+    repository = TinyRepository(tmp_path / "pier")
+    files = {
+        "api.ts": "export function loadTides(day: number) {\n  return day;\n}\n\nexport function other() {\n}\n",
+        "page.vue": "<script>\nloadTides(1)\n</script>\n",
+        "tides.yaml": "run: loadTides\n",
+    }
+    repository.commit("Tides", files)
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as satchel:
+        satchel.index()
+        line = "2 lines in other languages contain loadTides, not resolved: page.vue: 2; tides.yaml: 1"
+        assert line in satchel.assemble("who calls loadTides").text
+        assert line in satchel.expand(["api.ts:loadTides"]).text
+        assert "other languages" not in satchel.expand(["api.ts:other"]).text
+        assert "other languages" not in satchel.expand(["api.ts:loadTides"], max_tokens=60).text

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.answer.pins import Pin
-from satchel.answer.request import AssembleRequest, request_data, request_from
+from satchel.answer.request import AssembleRequest, request_data, request_fields, request_from, request_with
 from satchel.errors import UsageError
 from satchel.operations.json import context_envelope, replayed_envelope
 from satchel.services.answer import settings_mark
@@ -19,12 +18,13 @@ from satchel.testing import TinyRepository
 from satchel.types import Format, Kind
 from tests.e2e.sample import CLIENT
 from tests.e2e.test_question import QUESTION
+from tests.safety.test_sanitize_redact import TOKENS
 
 CHANGE = Change(
     "abc", "work tree", (ChangedFile("a.py", "modified", ((3, 4),), ("f",), ("g",), 2, 1),), "x = 1", ("b.py",)
 )
-REQUEST = AssembleRequest(
-    "why",
+REQUEST = request_with(
+    query="why",
     kinds=(Kind.CODE,),
     format=Format.XML,
     exclude=("*.lock",),
@@ -45,7 +45,7 @@ def saved(satchel: Satchel, **options: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "request_",
-    [AssembleRequest("why"), REQUEST, replace(REQUEST, min_score=0.5, fill=True)],
+    [request_with(query="why"), REQUEST, request_with(query="why", min_score=0.5, fill=True)],
     ids=["plain", "full", "fill"],
 )
 def test_a_request_survives_being_written_down(request_: AssembleRequest) -> None:
@@ -55,8 +55,7 @@ def test_a_request_survives_being_written_down(request_: AssembleRequest) -> Non
 
 
 def test_every_field_of_a_request_is_written_down() -> None:
-    names = {field.name for field in fields(AssembleRequest)}
-    assert set(request_data(REQUEST)) == names - {"kinds", "pins", "workspaces"} | {"types", "include", "workspace"}
+    assert set(request_data(REQUEST)) == request_fields().keys()
 
 
 @pytest.mark.parametrize("layout", ["markdown", "xml", "plain", "json"])
@@ -154,6 +153,13 @@ def test_a_damaged_request_is_refused(field: str, value: object, message: str) -
 
 def test_a_request_of_an_older_version_that_used_nothing_withdrawn_is_asked_again() -> None:
     assert request_from({**request_data(REQUEST), "soft": False, "file_weights": []}) == REQUEST
+
+
+def test_the_question_of_a_saved_request_is_made_safe() -> None:
+    secret = TOKENS["github-token"]
+    saved_question = {**request_data(REQUEST), "query": f"who\u200b uses {secret}"}
+    assert request_from(saved_question).asked.query == "who uses [REDACTED:github-token]"
+    assert request_from(saved_question, allow=("ghp_",)).asked.query == f"who uses {secret}"
 
 
 def test_a_request_without_its_question_is_refused() -> None:

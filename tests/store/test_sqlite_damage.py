@@ -79,9 +79,10 @@ def test_one_broken_memory_costs_only_itself(damaged: Path) -> None:
         check = check_memory(satchel.places)
         assert "cannot be read" in check.message
         assert "repair" in check.fix
-        (gone,) = satchel.memory.repair()
-        assert gone.startswith("memory mem_")
+        (back,) = satchel.memory.repair().restored
+        assert back.startswith("memory mem_")
     with Satchel.open(damaged) as satchel:
+        assert {memory.content for memory in satchel.memories.listed()} == {KEPT, LOST}
         assert satchel.assemble(QUESTION).failures == ()
         assert check_memory(satchel.places).fix == ""
 

@@ -127,10 +127,45 @@ def test_what_was_forgotten_does_not_come_back_with_a_lost_file(root: Path) -> N
 def test_a_sound_memory_goes_back_to_its_newest_copy(root: Path) -> None:
     path = remember(root, *TEXTS)
     with Satchel.open(root) as satchel:
-        done = satchel.memory.restore()
+        done = satchel.memory.restore(to_backup=True)
     assert done.changes == 0
     assert len(remembered(root)) < len(TEXTS)
     assert done.aside == path.with_name("memory.db.damaged")
+
+
+@pytest.mark.parametrize("order", [("repair", "restore"), ("restore", "repair"), ("repair", "repair", "restore")])
+@pytest.mark.parametrize("has_copies", [True, False])
+def test_repair_and_restore_lose_nothing_in_any_order(root: Path, order: tuple[str, ...], *, has_copies: bool) -> None:
+    path = remember(root, *TEXTS)
+    forget_history(path, copies=not has_copies, log=False)
+    opened = apsw.Connection(str(path))
+    opened.execute("UPDATE texts SET body = x'00' WHERE document IN (3, 9)")
+    opened.close()
+    for number, step in enumerate(order):
+        with Satchel.open(root) as satchel:
+            if number == 0:
+                getattr(satchel.memory, step)()
+            elif step == "repair":
+                assert satchel.memory.repair() == ([], [])
+            else:
+                with pytest.raises(StoreError, match="is sound: nothing was restored"):
+                    satchel.memory.restore()
+        assert remembered(root) == {*TEXTS}
+    remember(root, "One decision more.")
+    connection.remove_files(path)
+    assert remembered(root) == {*TEXTS, "One decision more."}
+
+
+def test_repair_names_what_came_back_and_what_nothing_has(root: Path) -> None:
+    path = remember(root, *TEXTS)
+    forget_history(path, copies=False, log=True)
+    opened = apsw.Connection(str(path))
+    keys = dict(opened.execute("SELECT id, key FROM documents WHERE kind = 'memory'"))
+    opened.execute("UPDATE texts SET body = x'00' WHERE document IN (1, 9)")
+    opened.close()
+    with Satchel.open(root) as satchel:
+        done = satchel.memory.repair()
+    assert done == ([f"memory {keys[1]}"], [f"memory {keys[9]}"])  # the copy is of the second memory
 
 
 def test_a_copy_with_more_records_outlives_those_of_a_store_that_began_anew(
@@ -340,3 +375,19 @@ def test_what_is_forgotten_for_good_is_in_no_file_of_this_machine_any_more(root:
         assert CANARY.encode() not in file.read_bytes(), file
     connection.remove_files(path)
     assert remembered(root) == {*TEXTS}
+
+
+def test_what_a_running_process_writes_after_a_restore_is_in_the_new_file(root: Path) -> None:
+    path = remember(root, *TEXTS)
+    with Satchel.open(root) as running:
+        assert len(running.memories.listed()) == len(TEXTS)
+        damaged = apsw.Connection(str(path))
+        damaged.execute("UPDATE texts SET body = x'00' WHERE document = 3")
+        damaged.close()
+        with Satchel.open(root) as other:
+            other.memory.repair()
+        running.memories.add("One decision more.")
+        assert {one.content for one in running.memories.listed()} == {*TEXTS, "One decision more."}
+        (found, *_) = running.memories.search(TEXTS[2], limit=1)
+        assert found.memory.content == TEXTS[2]
+    assert remembered(root) == {*TEXTS, "One decision more."}

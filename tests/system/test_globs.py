@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.system.globs import Globs, problem_of
+from satchel.system.globs import Globs, is_among, problem_of
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,25 @@ def test_a_glob_made_to_be_slow_is_not() -> None:
 @pytest.mark.parametrize("glob", ["", "/etc/*", "a/../b", "x" * 500, "{a,b}" * 12])
 def test_a_glob_that_cannot_be_used_says_why(glob: str) -> None:
     assert problem_of(glob)
+
+
+@pytest.mark.parametrize(
+    ("glob", "text", "matches"),
+    [
+        ("*.py", "src/a.py", True),
+        ("src/*", "src/deep/a.py", True),
+        ("src", "src/deep/a.py", True),
+        ("src/", "src/a.py", True),
+        ("./src", "src/a.py", True),
+        ("sr", "src/a.py", False),
+        ("**/a.py", "a.py", True),
+        ("**/s*", "src/a.py", False),
+        ("edit_*", "edit_file", True),
+        ("edit", "edit_file", False),
+    ],
+)
+def test_the_star_of_an_option_crosses_folders_and_a_folder_is_all_within_it(
+    glob: str, text: str, matches: bool
+) -> None:
+    assert is_among(text, (glob,)) is matches
+    assert is_among(text, ("other", glob)) is matches

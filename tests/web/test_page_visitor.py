@@ -169,6 +169,16 @@ def test_the_kinds_say_how_many_of_each_there_are(page: Page) -> None:
     assert int(shown.removeprefix("experiences")) == count - 1, "one of them goes on and is not searched"
 
 
+def test_a_kind_without_documents_is_not_offered_unless_it_is_chosen(page: Page) -> None:
+    page.fresh("ask")
+    page.settled()
+    assert page.all('.chip[data-kind="code"]')
+    assert not page.all('.chip[data-kind="notes"]')
+    page.fresh("ask?types=notes")
+    page.settled()
+    assert page.all('.chip[data-kind="notes"]')
+
+
 def test_the_timeline_has_commits_memories_and_experiences_and_leads_to_a_question(page: Page) -> None:
     page.fresh("timeline")
     page.find(".event")

@@ -15,11 +15,12 @@ from satchel.search.filters import NO_FILTERS
 from satchel.search.lessons import BEARS, FILE, WORK, behind_newer
 from satchel.search.query import Query
 from satchel.text import wording
+from satchel.tokens import first_within
 from satchel.types import LESSON_KINDS, Hit, Kind, Signal
 from satchel.vocabulary import DEFAULT_IMPORTANCE, MemoryCategory, OutcomeStatus
 
 if TYPE_CHECKING:
-    from satchel.answer.request import AssembleRequest
+    from satchel.answer.request import Asked, SearchScope
 
 LESSON_FRAME, LONGEST_LESSON, CHARACTERS_PER_TOKEN = 6, 240, 4.5
 """Tokens around a lesson, the most characters that one has where others follow, and characters of a token."""
@@ -31,14 +32,14 @@ _RULES_OUT = wording("rules something out")
 _FACTS = frozenset({MemoryCategory.FACT, MemoryCategory.EVENT})
 
 
-def gives_lessons(request: AssembleRequest, query: Query, kind: Kind) -> bool:
+def gives_lessons(asked: Asked, scope: SearchScope, query: Query, kind: Kind) -> bool:
     """Return whether records of a kind are shown unasked: those that bear on the question, in their own share.
 
     They are asked for where a kind is named, except by a situation, which never asks for records by kind.
     """
-    names_kinds = bool(request.kinds) and request.lead is not Kind.CONTEXT
-    is_asked = names_kinds or request.plan or request.change or query.is_broad or request.filters != NO_FILTERS
-    return kind in LESSON_KINDS and not is_asked and request.min_score is None
+    names_kinds = bool(scope.kinds) and scope.lead is not Kind.CONTEXT
+    is_asked = names_kinds or scope.plan or asked.change or query.is_broad or scope.filters != NO_FILTERS
+    return kind in LESSON_KINDS and not is_asked and scope.min_score is None
 
 
 def in_order(hits: Sequence[Hit]) -> list[Hit]:
@@ -88,13 +89,9 @@ def lesson_tokens(max_tokens: int) -> int:
 
 def fitting(hits: Sequence[Hit], max_tokens: int) -> list[Hit]:
     """Return as many of the best lessons as their share of a budget has room for, at least one."""
-    room, kept = lesson_tokens(max_tokens), list[Hit]()
-    for hit in in_order(hits):
-        room -= math.ceil(estimated(hit.chunk.body)) + LESSON_FRAME
-        if room < 0 and kept:
-            break
-        kept.append(hit)
-    return kept
+    ordered = in_order(hits)
+    sizes = (math.ceil(estimated(hit.chunk.body)) + LESSON_FRAME for hit in ordered)
+    return ordered[: max(first_within(sizes, lesson_tokens(max_tokens)), 1)]
 
 
 def estimated(text: str) -> float:

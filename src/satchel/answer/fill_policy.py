@@ -12,11 +12,11 @@ from satchel.answer import weights
 from satchel.answer.bearing import lesson_tokens
 from satchel.answer.candidates import Candidate
 from satchel.answer.plans import FAILURE, PlannedSection
-from satchel.answer.request import AssembleRequest
-from satchel.answer.search import Missing, is_weak
+from satchel.answer.request import Budget
+from satchel.answer.search import Searched, is_weak
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Lines
-from satchel.search.query import Query, subject_of
+from satchel.search.query import Query
 from satchel.search.strength import strength_at
 from satchel.sources.code.languages import PROSE, language_of
 from satchel.sources.roles import Peripheral, peripheral_role
@@ -40,10 +40,15 @@ def is_of_documents(store: Store) -> bool:
 
 
 def documents_lead(sections: Sequence[Section], stores: Iterable[Store]) -> bool:
-    """Return whether prose comes before code: in stores of documents where it answers as well."""
+    """Return whether prose comes before code: where it answers much better, in stores of documents as well as code."""
     best = {section.kind: section.highest_value for section in sections}
     is_as_good = best.get(Kind.DOC, -math.inf) >= best.get(Kind.CODE, math.inf)
-    return is_as_good and all(map(is_of_documents, stores))
+    relevance = {
+        section.kind: max((candidate.hit.relevance for candidate in section.candidates), default=0.0)
+        for section in sections
+    }
+    is_better = relevance.get(Kind.DOC, 0.0) >= weights.KIND_LEAD * relevance.get(Kind.CODE, math.inf)
+    return is_better or (is_as_good and all(map(is_of_documents, stores)))
 
 
 def reason_in(
@@ -99,13 +104,13 @@ class FillPolicy(NamedTuple):
     """How the budget is filled.
 
     Candidates worth less than the best one by more than `value_range` (log scale) are left out. `limit` (tokens) is
-    below the budget for a short answer, 0 for the budget itself; the best files may use `first` of it, 0 for all of
-    it. `not_found` are telling words of the question that no file has, `past` those of them that a commit has, and
-    `is_weak` says that nothing answers it well. With `is_cut` the answer is short because it is weak; `unsure` says
-    that many definitions match alike. `prose_range` is a narrower range for prose. With `shares` every section gets
-    its share of the budget by weight first. `is_strict` leaves out candidates that are clearly weaker than one that
-    did not fit. `call_sites` are lines that list the callers of the definition in question, `hunks` those of the
-    change in question, `left_out` notes on files that are not indexed.
+    below the budget for a short answer, 0 for the budget itself; the best files may use `first` of it, 0 for all of it.
+    `not_found` are telling words of the question that no file has, `past` those of them that a commit has, `of_tests`
+    words that only tests and examples have, and `is_weak` says that nothing answers it well. With `is_cut` the answer
+    is short because it is weak; `unsure` says that many definitions match alike. `prose_range` is a narrower range for
+    prose. With `shares` every section gets its share of the budget by weight first. `is_strict` leaves out candidates
+    that are clearly weaker than one that did not fit. `call_sites` are lines that list the callers of the definition in
+    question, `hunks` those of the change in question, `left_out` notes on files that are not indexed.
     """
 
     value_range: float = math.inf
@@ -113,6 +118,7 @@ class FillPolicy(NamedTuple):
     first: int = 0
     not_found: tuple[str, ...] = ()
     past: tuple[str, ...] = ()
+    of_tests: tuple[str, ...] = ()
     is_weak: bool = False
     is_cut: bool = False
     unsure: bool = False
@@ -129,16 +135,12 @@ FILL = FillPolicy()
 """The policy to show everything that fits."""
 
 
-def shares_budget(request: AssembleRequest) -> bool:
-    """Return whether each kind has its share of the budget: only where the caller or a plan named several."""
-    return len(request.kinds) > 1 or bool(request.plan)
-
-
-def is_weak_match(request: AssembleRequest, sections: Sequence[Section], strength: float) -> bool:
+def is_weak_match(searched: Searched, sections: Sequence[Section]) -> bool:
     """Return whether nothing answers the question well; never for plans, changes, pins and candidates from a trace."""
-    if request.plan or request.change is not None or request.pins:
+    asked, scope = searched.asked, searched.scope
+    if scope.plan or asked.change is not None or asked.pins:
         return False
-    return not is_led(sections) and is_weak(strength, request.min_score)
+    return not is_led(sections) and is_weak(searched.strength, scope.min_score)
 
 
 def is_led(sections: Sequence[Section]) -> bool:
@@ -147,9 +149,8 @@ def is_led(sections: Sequence[Section]) -> bool:
 
 
 def fill_policy(
-    request: AssembleRequest,
-    missing: Missing,
-    terms: int,
+    searched: Searched,
+    budget: Budget,
     strength: float,
     *,
     is_weak: bool,
@@ -157,35 +158,41 @@ def fill_policy(
     call_sites: tuple[str, ...] = (),
 ) -> FillPolicy:
     """Return the policy for an answer of this strength, and its remarks for the reader."""
-    is_short, is_broad = terms <= weights.SHORT_QUESTION, bool(subject_of(request.query))
-    is_absent = bool(missing.words) and is_short and strength < weights.SURE_STRENGTH
+    scope, missing, max_tokens = searched.scope, searched.missing, budget.max_tokens
+    query = searched.findings.query
+    is_short = sum(not term.guessed for term in query.terms) <= weights.SHORT_QUESTION
+    # The strength counts the words of a feature apart: without the feature it says nothing.
+    is_unsure = strength < weights.SURE_STRENGTH or missing.lacks_feature
+    is_absent = bool(missing.words or missing.of_tests) and is_short and is_unsure
     share, most = 1.0, math.inf
-    if is_absent and not is_broad:
+    if is_absent and not query.is_broad:
         share = weights.ABSENT_SHARE
     elif (is_weak or is_absent) and is_short:
         share = weights.WEAK_SHARE
-    if request.places and not is_broad:
-        most = (weights.UNSURE_TOKENS if unsure else weights.FIND_TOKENS) * max(
-            request.max_tokens / weights.USUAL_BUDGET, 1.0
-        )
-    if share < 1.0 and not is_broad:
+    if budget.places and not query.is_broad:
+        most = weights.UNSURE_TOKENS if unsure else weights.FIND_TOKENS
+        most *= max(max_tokens / weights.USUAL_BUDGET, 1.0)
+    if share < 1.0 and not query.is_broad:
         most = min(most, weights.WEAK_TOKENS)
-    least = max(request.max_tokens * share, weights.LEAST_SHORT)
-    limit = 0 if request.fill else int(min(least, request.max_tokens, most))
+    least = max(max_tokens * share, weights.LEAST_SHORT)
+    limit = 0 if budget.fill else int(min(least, max_tokens, most))
+    narrows_prose = budget.places and not (budget.fill or scope.plan or query.is_broad)
+    reach = value_range(searched, budget)
     return FillPolicy(
         not_found=missing.words,
         past=missing.past,
+        of_tests=missing.of_tests,
         left_out=missing.notes,
         is_weak=is_weak,
-        is_cut=share < 1.0 and not request.fill,
-        most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections
+        is_cut=share < 1.0 and not budget.fill,
+        most_items=FILL.most_items if scope.plan else scope.limit,  # a plan limits each of its sections
         limit=limit,
         first=int(most * weights.FIRST_SHARE) if unsure and share == 1.0 and most * weights.FIRST_SHARE < limit else 0,
-        value_range=max(value_range(request), weights.VALUE_RANGE) if unsure else value_range(request),
-        prose_range=weights.FIND_RANGE if request.places and not (request.fill or request.plan or is_broad) else None,
+        value_range=max(reach, weights.VALUE_RANGE) if unsure else reach,
+        prose_range=weights.FIND_RANGE if narrows_prose else None,
         unsure=unsure,
-        shares=shares_budget(request),
-        is_strict=not request.fill,
+        shares=scope.shares_budget,
+        is_strict=not budget.fill,
         call_sites=call_sites,
     )
 
@@ -198,13 +205,13 @@ def with_lessons(policy: FillPolicy, count: int, max_tokens: int) -> FillPolicy:
     return policy._replace(most_items=policy.most_items + count, limit=limit, first=first)
 
 
-def value_range(request: AssembleRequest) -> float:
+def value_range(searched: Searched, budget: Budget) -> float:
     """Return the largest distance in value (log scale) from the best candidate to a shown one."""
-    if request.fill or request.plan not in ("", FAILURE):
+    if budget.fill or searched.scope.plan not in ("", FAILURE):
         return math.inf
-    if request.places and not subject_of(request.query):
+    if budget.places and not searched.findings.query.is_broad:
         return weights.GLIMPSE_RANGE
-    doublings = max(math.log2(request.max_tokens / weights.USUAL_BUDGET), 0.0)
+    doublings = max(math.log2(budget.max_tokens / weights.USUAL_BUDGET), 0.0)
     return weights.VALUE_RANGE + weights.VALUE_RANGE_DOUBLED * doublings
 
 

@@ -22,11 +22,11 @@ from satchel.answer.sections import subtract
 from satchel.answer.source_lines import COMMENT, IMPORT, Lines, Unreadable
 from satchel.search import weights as search_weights
 from satchel.search.chunks import with_former_names
-from satchel.search.relations import Relations
+from satchel.search.relations import CallSite, Relations
 from satchel.search.resolve.code import CodeDefinition, SourceFile
 from satchel.search.resolve.syntax import LEAVES
 from satchel.sources.roles import is_secondary
-from satchel.types import EdgeType, Kind, Range, Role
+from satchel.types import EdgeType, Kind, Location, Range, Role
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -56,8 +56,9 @@ _AS_CODE = r"(?<=[\w)\]][.>:]){0}|{0}(?=\(|\[|\.\w|\s*:?=[^=])"
 """A plain word where only code has one, not prose or a list of words."""
 
 _RESULT = re.compile(r"return\b|=> ")
+_GIVES = re.compile(r"^\s*return\b[ (]*[^\s;)]", re.MULTILINE)
 
-_CALLED_BY, _USES, _CHANGES_WITH = "called by", "uses", "changes with"
+_CALLED_BY, _DROPPED_BY, _USES, _CHANGES_WITH = "called by", "result dropped by", "uses", "changes with"
 
 COMMITS_TOGETHER = 3
 """Fewest commits that changed two files before one of them is a place of the fix of the other."""
@@ -86,7 +87,7 @@ class Hop(NamedTuple):
     @property
     def is_caller(self) -> bool:
         """The line of a call has a place, even where the function around it has one."""
-        return self.why == _CALLED_BY
+        return self.why in (_CALLED_BY, _DROPPED_BY)
 
     @property
     def is_changed_together(self) -> bool:
@@ -105,7 +106,7 @@ class Hops:
         self, bench: Workbench, terms: AbstractSet[str], named: Sequence[str] = (), *, is_long: bool = False
     ) -> None:
         self._terms, self._named, self._is_long = terms, named, is_long
-        self._finders = [_PlaceFinder(home) for home in bench.every]
+        self._homes = [(home, Relations(home.store), _Found({}, {}, {}, {})) for home in bench.every]
 
     def __call__(self, packing: Packing) -> list[Hop]:
         """Return the places for what is packed."""
@@ -116,8 +117,8 @@ class Hops:
         }
         candidates = sorted(best.values(), key=lambda candidate: -candidate.value)[: weights.FOLLOWED]
         found: list[Hop] = []
-        for finder in self._finders:
-            finder.look_at(packing)
+        for home, relations, known in self._homes:
+            finder = _PlaceFinder(packing, home, relations, known)
             named = [[*finder.rare(self._named)], finder.named(self._named, self._terms)]
             rare, defined = ([hop._replace(late=self._is_long) for hop in hops] for hops in named)
             found = [*rare, *found, *defined]
@@ -165,18 +166,20 @@ class _Occurrence(NamedTuple):
     match: re.Match[str]
 
 
+class _Found(NamedTuple):
+    """What does not change while an answer is filled: definitions by the lines that use them, and more by name."""
+
+    used: dict[tuple[str, tuple[Range, ...]], list[CodeDefinition]]
+    counts: dict[str, int]
+    is_common: dict[str, bool]
+    together: dict[str, list[str]]
+
+
 class _PlaceFinder:
-    """Finds places from the shown lines of one workspace. What does not depend on these lines is found once."""
+    """Finds places from the shown lines of one workspace."""
 
-    def __init__(self, home: Workbench) -> None:
-        self._home, self._relations, self.prefix = home, Relations(home.store), home.prefix
-        self._used: dict[tuple[str, tuple[Range, ...]], list[CodeDefinition]] = {}
-        self._counts: dict[str, int] = {}
-        self._is_common: dict[str, bool] = {}
-        self._together: dict[str, list[str]] = {}
-
-    def look_at(self, packing: Packing) -> None:
-        """Find places from what is packed now."""
+    def __init__(self, packing: Packing, home: Workbench, relations: Relations, known: _Found) -> None:
+        self._home, self._relations, self.prefix, self._known = home, relations, home.prefix, known
         self._rejected = packing.rejected
         self._shown: dict[str, list[Range]] = {}
         self._lines: dict[str, Lines] = {}
@@ -269,10 +272,10 @@ class _PlaceFinder:
         path = location.path.removeprefix(self.prefix)
         whole = [(location.start_line, location.end_line)]
         rows = tuple(subtract(whole, subtract(whole, sorted(self._shown.get(candidate.group, ())))))
-        if (path, rows) not in self._used:
+        if (path, rows) not in self._known.used:
             file = self._relations.code.file(path)
-            self._used[path, rows] = [*self._definitions(file, rows)] if file is not None and rows else []
-        for definition in self._used[path, rows]:
+            self._known.used[path, rows] = [*self._definitions(file, rows)] if file is not None and rows else []
+        for definition in self._known.used[path, rows]:
             yield from self._hops(_USES, definition)
 
     def _definitions(self, file: SourceFile, rows: Sequence[Range]) -> Iterator[CodeDefinition]:
@@ -300,23 +303,28 @@ class _PlaceFinder:
     def _followed(self, file: SourceFile, rows: Sequence[Range]) -> list[str]:
         """Return the names on these lines that the index defines, the rarest first."""
         written = list(dict.fromkeys(_WORD.findall("\n".join(file.lines(*span) for span in rows))))
-        new = [name for name in written if name not in self._counts]
-        self._counts |= dict.fromkeys(new, 0)
+        new = [name for name in written if name not in self._known.counts]
+        self._known.counts.update(dict.fromkeys(new, 0))
         for row in self._home.store.definitions(new, most=ALIKE_NAMES):
-            self._counts[row.name] += 1
-        self._weigh([name for name in new if self._counts[name]])
-        few = [name for name in written if self._counts[name] and not self._is_common[name]]
-        return sorted(few, key=self._counts.__getitem__)[:FOLLOWED_NAMES]
+            self._known.counts[row.name] += 1
+        self._weigh([name for name in new if self._known.counts[name]])
+        few = [name for name in written if self._known.counts[name] and not self._known.is_common[name]]
+        return sorted(few, key=self._known.counts.__getitem__)[:FOLLOWED_NAMES]
 
     def _weigh(self, names: Sequence[str]) -> None:
         """Note which names are those of no one matter."""
         lexicon = self._home.store.lexicon(Kind.CODE)
         postings = lexicon.postings([words.terms_of(name)[0] for name in names])
         most = max(len(lexicon.span_document) // COMMON_NAME, ALIKE_NAMES)
-        self._is_common |= {name: len(posting.body[0]) > most for name, posting in zip(names, postings, strict=True)}
+        self._known.is_common.update(
+            (name, len(posting.body[0]) > most) for name, posting in zip(names, postings, strict=True)
+        )
 
     def callers(self, candidate: Candidate) -> Iterator[Hop]:
-        """Yield the only call of a short function, and the few calls of a method in its class, but of no test."""
+        """Yield the only call of a short function, and the few calls of a method in its class, but of no test.
+
+        The few calls that drop the result are told where others use it.
+        """
         location, chunk = candidate.chunk.location, candidate.chunk
         if location is None or chunk.role not in (Role.FUNCTION, Role.METHOD):
             return
@@ -326,21 +334,24 @@ class _PlaceFinder:
             return
         callers = self._relations.callers(own, weights.FEW_CALLS)
         sites = [site for site in callers.sites if not site.secondary]
+        dropped = _dropped(sites) if _GIVES.search(self._lines[candidate.group].text(*_span(location))) else []
         late = not is_short or len(sites) != 1 or callers.unread > 0
         if late:
             owner, _, _ = own.qualified.rpartition(".")
             near = [site for site in sites if site.path == own.path and site.name.rpartition(".")[0] == owner != ""]
             sites = [site for site in near if site.name != own.qualified] if len(near) <= weights.FEW_CALLS else []
-        for site in sites:
-            for hop in self._at(_CALLED_BY, site.path, (site.line, site.line), site.name, site.line, ""):
-                yield hop._replace(late=late)
+        for site in dict.fromkeys([*dropped, *sites]):
+            is_dropped = site in dropped
+            why = _DROPPED_BY if is_dropped else _CALLED_BY
+            for hop in self._at(why, site.path, (site.line, site.line), site.name, site.line, ""):
+                yield hop._replace(late=late and not is_dropped)  # few, and a likely place of a fault
 
     def changed_together(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the best match in each file that most commits of the file of a candidate changed, too, where one is."""
         path = candidate.group.removeprefix(self.prefix)
-        if path not in self._together:
-            self._together[path] = [*self._changed_with(path)]
-        for other in self._together[path]:
+        if path not in self._known.together:
+            self._known.together[path] = [*self._changed_with(path)]
+        for other in self._known.together[path]:
             best = max(self._unshown(f"{self.prefix}{other}"), key=lambda match: match.value, default=None)
             if best is not None and (location := best.chunk.location) is not None:
                 span = location.start_line, location.end_line
@@ -385,6 +396,16 @@ class _PlaceFinder:
         is_short = line < span[1] < line + weights.SHORT_HELPER and _RESULT.match(last) is not None
         text = f"{first} … {last}" if is_short else first if line < span[1] else _value(read.lines, line)
         return [Hop(why, key, *span, name, line, text)]
+
+
+def _span(location: Location) -> Range:
+    return location.start_line, location.end_line
+
+
+def _dropped(sites: Sequence[CallSite]) -> list[CallSite]:
+    """Return the calls that drop a result which at least as many others use: more would say that nobody needs it."""
+    dropped = [site for site in sites if site.is_dropped]
+    return dropped if 2 * len(dropped) <= len(sites) else []
 
 
 def _value(lines: Sequence[str], line: int) -> str:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import fnmatch
 import heapq
 import math
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from operator import itemgetter
 
 from satchel.answer import weights
 from satchel.answer.bearing import gives_lessons, in_order, lesson_tokens
 from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
 from satchel.answer.companions import followers, import_lines
-from satchel.answer.fill_policy import is_of_documents, level_of, reason_in, shares_budget
+from satchel.answer.fill_policy import is_of_documents, level_of, reason_in
 from satchel.answer.freshness import Freshener
 from satchel.answer.lessons import lesson_candidate
 from satchel.answer.omissions import OMISSIONS
 from satchel.answer.plans import PlannedSection, role_is_asked
-from satchel.answer.request import AssembleRequest
+from satchel.answer.request import Budget, SearchScope
 from satchel.answer.search import Searched, Workbench, section_floor
 from satchel.answer.sections import (
     Follow,
@@ -42,7 +40,7 @@ from satchel.search.query import Query, asks_for_a_recipe
 from satchel.search.strength import strength_at, title_of
 from satchel.sources.experiences import lesson_line, shown_record
 from satchel.sources.roles import is_inline_test
-from satchel.system.files import translate
+from satchel.system.globs import is_among
 from satchel.types import Failure, Hit, Kind, Role
 from satchel.vocabulary import Axis
 
@@ -58,57 +56,52 @@ PASSAGE_SHARE = 0.5
 ITEM_SHARE = 0.25
 """Largest share of the budget of a kind for one chunk, where several kinds were named."""
 
-_WILD = frozenset("*?[")
 
 _Part = tuple[PlannedSection, list[Candidate], dict[str, Lines]]
 """A section of one workspace: its candidates, and the lines of their files by group."""
 
 
-def sections_of(
-    request: AssembleRequest, searched: Searched, reach: float = math.inf
-) -> tuple[list[Section], list[Failure]]:
+def sections_of(searched: Searched, budget: Budget, reach: float = math.inf) -> tuple[list[Section], list[Failure]]:
     """Return the section of each kind, with the candidates of all workspaces, and failures.
 
     `reach` is as in `_candidates`. What the session has is left out (`Account.filtered`).
     """
-    parts, failures = _parts(request, searched, reach)
-    made = [_section(request, searched, workspaces) for workspaces in parts.values()]
+    parts, failures = _parts(searched, budget, reach)
+    made = [_section(searched, budget, workspaces) for workspaces in parts.values()]
     account = searched.bench.account
     return made if account is None else [account.filtered(section) for section in made], failures
 
 
-def hit_candidates(
-    hits: Sequence[Hit], bench: Workbench, request: AssembleRequest
-) -> tuple[list[Candidate], list[Failure]]:
+def hit_candidates(hits: Sequence[Hit], bench: Workbench, budget: Budget) -> tuple[list[Candidate], list[Failure]]:
     """Return records that are always shown as candidates, and failures to read them."""
-    candidates, _, failures = _candidates(hits, bench, request, request.whole_item_tokens, frozenset(), None)
+    candidates, _, failures = _candidates(hits, bench, budget, budget.whole_item_tokens, frozenset(), None)
     return candidates, failures
 
 
 def _parts(
-    request: AssembleRequest, searched: Searched, reach: float
+    searched: Searched, budget: Budget, reach: float
 ) -> tuple[dict[tuple[Kind, str], list[_Part]], list[Failure]]:
     """Return the candidates by section, those of each workspace apart, and failures to read them."""
     failures: list[Failure] = []
     parts: dict[tuple[Kind, str], list[_Part]] = {}
     seen: set[str] = set()
+    asked, scope, query = searched.asked, searched.scope, searched.findings.query
+    is_change = intent_of(title_of(query)) is Intent.CHANGES
     for bench, row in searched.rows:
         planned = row.section
-        is_lessons = gives_lessons(request, searched.findings.query, planned.kind)
-        is_change = intent_of(title_of(searched.findings.query)) is Intent.CHANGES
-        least = 0.0 if is_lessons and is_change else section_floor(row, request.min_score, searched.strength)
+        is_lessons = gives_lessons(asked, scope, query, planned.kind)
+        least = 0.0 if is_lessons and is_change else section_floor(row, scope.min_score, searched.strength)
         if least is None or not planned.weight:
             continue
         hits = [hit for hit in row.result.hits if hit.relevance >= least]
-        hits = [hit for hit in hits if is_wanted(hit, request, bench.prefix)]
-        share = request.max_tokens * planned.weight / searched.total_weight
-        cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
+        hits = [hit for hit in hits if is_wanted(hit, scope, bench.prefix)]
+        share = budget.max_tokens * planned.weight / searched.total_weight
+        cap = max(share * ITEM_SHARE if scope.shares_budget else 0.0, budget.whole_item_tokens)
         others = [] if is_lessons else hits
-        candidates, lines, problems = _candidates(others, bench, request, cap, searched.terms, planned.side, reach)
+        candidates, lines, problems = _candidates(others, bench, budget, cap, searched.terms, planned.side, reach)
         lessons = in_order(hits) if is_lessons else []
         candidates += [lesson_candidate(hit, bench).valued(-place) for place, hit in enumerate(lessons)]
-        if request.places and planned.kind is Kind.CODE:
-            query = searched.findings.query
+        if budget.places and planned.kind is Kind.CODE:
             candidates = [_less_if_aside(candidate, query) for candidate in candidates]
         failures += problems
         if bench.prefix:  # what is remembered for all workspaces, and a commit of two clones, is found in each
@@ -137,7 +130,7 @@ def _less_if_aside(candidate: Candidate, query: Query) -> Candidate:
     return candidate.valued(candidate.value - weights.ASIDE_DROP)
 
 
-def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[_Part]) -> Section:
+def _section(searched: Searched, budget: Budget, workspaces: Sequence[_Part]) -> Section:
     """Return the section of these candidates, their values on the scale of the request."""
     planned, candidates, _ = workspaces[0]
     of_documents = planned.kind is Kind.DOC and all(is_of_documents(bench.store) for bench in searched.bench.every)
@@ -145,19 +138,19 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
         measure = partial(level_of, planned, of_documents=of_documents)
         candidates = _on_one_scale([candidates for _, candidates, _ in workspaces], measure)
     lines = {path: text for *_, texts in workspaces for path, text in texts.items()}
-    imports = import_lines(lines, searched.bench.lines.outline) if request.imports else None
+    imports = import_lines(lines, searched.bench.lines.outline) if budget.imports else None
     follow = followers(imports, searched.terms)
-    follow = _following_without_prose(follow) if request.places else follow
-    if planned.kind is Kind.DOC and asks_for_a_recipe(request.query):
+    follow = _following_without_prose(follow) if budget.places else follow
+    if planned.kind is Kind.DOC and asks_for_a_recipe(searched.asked.query):
         planned = planned._replace(weight=planned.weight * weights.RECIPE_FACTOR)
-    query, own_share = searched.findings.query, 0
+    query, scope, own_share = searched.findings.query, searched.scope, 0
     if (reason := reason_in(query, planned.kind, candidates, lines)) is not None:
         own_share = REASON_TOKENS
         if planned.kind is Kind.DOC:
             first = max(candidate.value for candidate in candidates) + REASON_LEAD
             candidates = [candidate.valued(first) if candidate is reason else candidate for candidate in candidates]
-    elif gives_lessons(request, query, planned.kind) and request.lead is not Kind.CONTEXT:
-        own_share = lesson_tokens(request.max_tokens)
+    elif gives_lessons(searched.asked, scope, query, planned.kind) and scope.lead is not Kind.CONTEXT:
+        own_share = lesson_tokens(budget.max_tokens)
     level = level_of(planned, candidates, of_documents=of_documents)
     leveled = [candidate.valued(level + candidate.value) for candidate in candidates]
     return Section(
@@ -166,12 +159,12 @@ def _section(request: AssembleRequest, searched: Searched, workspaces: Sequence[
         by_priority(leveled),
         lines,
         planned.limit,
-        reserve=request.reserves.get(planned.kind, own_share),
+        reserve=budget.reserves.get(planned.kind, own_share),
         follow=follow,
         title=planned.title,
         level=level,
         best=max((candidate.value for candidate in leveled if not candidate.is_lifted), default=-math.inf),
-        share=request.max_tokens * planned.weight / searched.total_weight,
+        share=budget.max_tokens * planned.weight / searched.total_weight,
     )
 
 
@@ -194,43 +187,30 @@ def _on_one_scale(
     return made
 
 
-def is_wanted(hit: Hit, request: AssembleRequest, prefix: str = "") -> bool:
-    """Return whether a hit matches the globs and roles of the request; `exclude` may name records by their ids.
+def is_wanted(hit: Hit, scope: SearchScope, prefix: str = "") -> bool:
+    """Return whether a hit matches the globs and roles of what is asked for; `exclude` may name records by their ids.
 
     `prefix` is before its path.
     """
-    if not role_is_asked(hit.chunk.kind, hit.chunk.role, request.roles):
+    if not role_is_asked(hit.chunk.kind, hit.chunk.role, scope.roles):
         return False
     location = hit.chunk.location
     if location is None:
-        return not request.paths and hit.chunk.id.partition("::")[0] not in request.exclude
-    return is_path_wanted(request, f"{prefix}{location.path}")
+        return not scope.paths and hit.chunk.id.partition("::")[0] not in scope.exclude
+    return is_path_wanted(scope, f"{prefix}{location.path}")
 
 
-def is_path_wanted(request: AssembleRequest, path: str) -> bool:
-    """Return whether the globs of a request admit a path."""
-    if request.paths and not _is_among(path, request.paths):
+def is_path_wanted(scope: SearchScope, path: str) -> bool:
+    """Return whether the globs of what is asked for admit a path."""
+    if scope.paths and not is_among(path, scope.paths):
         return False
-    return not _is_among(path, request.exclude)
-
-
-def _is_among(path: str, globs: Sequence[str]) -> bool:
-    """Return whether one of the globs matches: a star crosses folders, `**/` is none too, a folder is all within it."""
-    return any(
-        _expression(glob).fullmatch(path) if _WILD.intersection(glob) else f"{path}/".startswith(f"{glob.rstrip('/')}/")
-        for glob in (glob.removeprefix("./") for glob in globs)
-    )
-
-
-@lru_cache
-def _expression(glob: str) -> re.Pattern[str]:
-    return re.compile(translate(glob) if "**/" in glob else fnmatch.translate(glob), re.DOTALL)
+    return not is_among(path, scope.exclude)
 
 
 def _candidates(
     hits: Sequence[Hit],
     bench: Workbench,
-    request: AssembleRequest,
+    budget: Budget,
     cap: float,
     terms: frozenset[str],
     side: Axis | None,
@@ -244,9 +224,9 @@ def _candidates(
     candidates: list[Candidate] = []
     lines: dict[str, Lines] = {}
     best, listed = -math.inf, list[float]()
-    freshener = Freshener(bench.store, bench.lines, request.stale, bench.changed_files)
-    shortener = strategy(request.strategy)
-    passage_cap = request.max_tokens * PASSAGE_SHARE if len(hits) > 1 else math.inf
+    freshener = Freshener(bench.store, bench.lines, budget.stale, bench.changed_files)
+    shortener = strategy(budget.strategy)
+    passage_cap = budget.max_tokens * PASSAGE_SHARE if len(hits) > 1 else math.inf
     for hit in hits:
         if hit.chunk.location is None:
             candidates.append(_record(in_workspace(hit, bench.prefix), bench, cap, passage_cap, terms, side))
@@ -258,10 +238,10 @@ def _candidates(
             continue
         current = current.within(bench.prefix)
         lines[current.group] = current.lines
-        parts = current.candidates(request.whole_item_tokens, terms, shortener)
-        if request.context_lines:
-            parts = [part.widened(request.context_lines, len(current.lines.lines)) for part in parts]
-        if request.places:
+        parts = current.candidates(budget.whole_item_tokens, terms, shortener)
+        if budget.context_lines:
+            parts = [part.widened(budget.context_lines, len(current.lines.lines)) for part in parts]
+        if budget.places:
             parts = [_without_prose(part, current.lines) for part in parts]
         candidates += parts
         for candidate in parts:

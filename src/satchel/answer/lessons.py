@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.answer.bearing import bears, estimated
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.items import build_item
-from satchel.answer.request import AssembleRequest
+from satchel.answer.request import Budget
 from satchel.answer.search import Workbench
 from satchel.answer.sections import Group
 from satchel.codec import iso_time
@@ -20,7 +20,7 @@ from satchel.safety.sanitize import DATA_NOTICE, clean_field
 from satchel.search.chunks import in_workspace
 from satchel.sources.experiences import clipped, lesson_line, shown_record
 from satchel.tokens import counter
-from satchel.types import Chunk, Context, ContextItem, Detail, Hit, Kind, Usage
+from satchel.types import Chunk, Context, ContextItem, Detail, Format, Hit, Kind, Usage
 
 if TYPE_CHECKING:
     from satchel.answer.session import Account
@@ -34,17 +34,17 @@ is cut last, so it loses less."""
 
 
 def lessons_context(
-    request: AssembleRequest, bench: Workbench, hits: Sequence[Hit], about: str, meta: Mapping[str, Any]
+    budget: Budget, layout: Format, bench: Workbench, hits: Sequence[Hit], about: str, meta: Mapping[str, Any]
 ) -> Context:
     """Return the lessons of these records, in this order, without those that the session has; empty if there are none.
 
     A lesson is one line with its day, so it needs no frame: all of them are below one notice, which says what they are
     `about` unless that is empty.
     """
-    tokens = counter(request.tokenizer)
+    tokens = counter(budget.tokenizer)
     head = f"Remembered {f'about {about}' if about else 'here'}. {DATA_NOTICE}:"
     candidates = [made for hit in hits if (made := _unsent(lesson_candidate(hit, bench), bench.account)) is not None]
-    room = request.max_tokens - tokens.count(head)
+    room = budget.max_tokens - tokens.count(head)
     rows: list[str] = []
     items: list[ContextItem] = []
     for candidate, step in zip(candidates, _steps(candidates, room, tokens.count), strict=True):
@@ -59,9 +59,9 @@ def lessons_context(
     return Context(
         query="",
         text=text,
-        format=request.format,
+        format=layout,
         items=tuple(items),
-        usage=Usage(request.max_tokens, tokens.count(text) if text else 0, tokens.name, tokens.exact),
+        usage=Usage(budget.max_tokens, tokens.count(text) if text else 0, tokens.name, tokens.exact),
         sources_used=dict(Counter(Kind(item.source).plural for item in items)),
         failures=sanitize.failures(bench.notes),
         meta=meta,

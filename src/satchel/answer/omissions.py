@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.answer import weights
 from satchel.answer.candidates import DECLARED, Candidate, is_long_function
+from satchel.answer.freshness import Freshener, freshness_of
 from satchel.answer.items import rest_of
 from satchel.answer.packing import BUDGET, FRAMES, TWIN, VALUE, Packing
 from satchel.answer.render.labels import quote
 from satchel.answer.sections import Section, priority
-from satchel.answer.source_lines import COMMENT, IMPORT, FileLines, Lines, Unreadable, joined, without_blank_ends
+from satchel.answer.source_lines import COMMENT, IMPORT, FileLines, Lines, joined, without_blank_ends
 from satchel.answer.truncation import matches
 from satchel.safety.sanitize import clean_field, plain_name
 from satchel.safety.trust import handle
 from satchel.search.chunks import GIVEN_ORIGIN
 from satchel.sources.roles import file_role, is_inline_test
-from satchel.types import Detail, Format, Hit, Omission, Range, Role
+from satchel.types import Detail, Format, Freshness, Hit, Omission, Range, Role
 
 if TYPE_CHECKING:
     from satchel.answer.hops import Hop
     from satchel.store.protocol import Store
-    from satchel.store.records import Document
 
 MATCHES = "matches"
 """Why most places are named; it is not written in text, because the best line says so."""
@@ -222,19 +223,23 @@ def _is_aside(text: str) -> bool:
 
 
 def with_best_lines(hits: Sequence[Hit], store: Store, files: FileLines, terms: AbstractSet[str]) -> list[Hit]:
-    """Return hits, those of files that are as they were indexed with the line that matches best."""
-    documents = store.documents({hit.chunk.document for hit in hits if hit.chunk.location is not None})
-    return [_with_best_line(hit, documents.get(hit.chunk.document), files, terms) for hit in hits]
+    """Return hits, those in files with their present lines, how these differ, and the line that matches best."""
+    freshener = Freshener(store, files)
+    return [_with_best_line(hit, freshener, terms) for hit in hits]
 
 
-def _with_best_line(hit: Hit, document: Document | None, files: FileLines, terms: AbstractSet[str]) -> Hit:
-    if document is None or hit.chunk.location is None or not hit.spans:
+def _with_best_line(hit: Hit, freshener: Freshener, terms: AbstractSet[str]) -> Hit:
+    if hit.chunk.location is None or not hit.spans:
         return hit
-    read = files.read(hit.chunk.location.path)
-    if isinstance(read, Unreadable) or read.content_hash != document.content_hash:
+    current = freshener.current(hit)
+    if current is None:
         return hit
+    mark = freshness_of(current.hit.chunk.fields)
+    if mark is Freshness.STALE:
+        return hit._replace(chunk=replace(hit.chunk, fields={**hit.chunk.fields, "freshness": mark}))
+    hit = current.hit
     start = hit.spans[0].start
-    texts = read.lines[start - 1 : hit.spans[0].end]
+    texts = current.lines.lines[start - 1 : hit.spans[0].end]
     best = best_line(texts, terms)
     return hit._replace(best_line=(start + best, texts[best]))
 

@@ -20,7 +20,7 @@ from satchel.errors import UsageError
 from satchel.safety.sanitize import clean_field, plain_name
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
-from satchel.tokens import TokenCounter
+from satchel.tokens import TokenCounter, most_within
 from satchel.types import FILE_KINDS, Failure, Kind, Range
 
 LONGEST_LINE = 200
@@ -175,18 +175,15 @@ def packed(
     files = Counter(match.path for match in matches)
     if not matches:
         return Matches("", 0, (), 0, 0, failures)
-    least, most = 0, len(groups)  # the most groups that fit, found by halving: the text is counted whole
-    text, shown = _written(groups[:0], matches, files, most_lines)
-    if counter.count(text) > max_tokens:
+
+    def tokens_with(count: int) -> int:
+        return counter.count(_written(groups[:count], matches, files, most_lines)[0])
+
+    text, shown = _written(groups[: most_within(len(groups), max_tokens, tokens_with)], matches, files, most_lines)
+    used = counter.count(text)
+    if used > max_tokens:
         return Matches("", 0, matches, 0, len(files), failures)
-    while least < most:
-        middle = (least + most + 1) // 2
-        candidate = _written(groups[:middle], matches, files, most_lines)
-        if counter.count(candidate[0]) <= max_tokens:
-            least, (text, shown) = middle, candidate
-        else:
-            most = middle - 1
-    return Matches(text, counter.count(text), matches, shown, len(files), failures)
+    return Matches(text, used, matches, shown, len(files), failures)
 
 
 def _written(

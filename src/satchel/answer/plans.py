@@ -12,12 +12,12 @@ Without a name every kind is searched for the question. Three plans have section
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.answer import weights
 from satchel.answer.render.frame import DEFAULT_TITLE
-from satchel.answer.request import AssembleRequest, make_request
+from satchel.answer.request import Asked, AssembleRequest, SearchScope, make_request
 from satchel.errors import UsageError
 from satchel.safety import sanitize
 from satchel.search import weights as search_weights
@@ -164,38 +164,41 @@ class Plan(NamedTuple):
     based_on: Kind | None = None
 
 
-def plan_of(request: AssembleRequest, available: Mapping[Kind, int]) -> Plan:
-    """Return the plan of a request; `available` counts the chunks of each kind. Raises UsageError if it is unknown.
+def plan_of(asked: Asked, scope: SearchScope, available: Mapping[Kind, int]) -> Plan:
+    """Return the plan of a question; `available` counts the chunks of each kind. Raises UsageError if it is unknown.
 
     Our contexts are not searched: which of them apply does not depend on the words of the question alone.
     """
-    if not request.plan:
-        return Plan(tuple(section for section in make_plan(request, available) if section.kind is not Kind.CONTEXT))
-    if request.plan not in PLANS:
-        raise UsageError(f"unknown plan {request.plan!r}: choose from {', '.join(PLANS)}")
-    return PLANS[request.plan](request)
+    if not scope.plan:
+        sections = make_plan(asked, scope, available)
+        return Plan(tuple(section for section in sections if section.kind is not Kind.CONTEXT))
+    if scope.plan not in PLANS:
+        raise UsageError(f"unknown plan {scope.plan!r}: choose from {', '.join(PLANS)}")
+    if scope.plan == FAILURE:
+        return failure_plan(asked, scope)
+    return brief_plan(scope) if scope.plan == BRIEF else premortem_plan(scope)
 
 
-def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[PlannedSection, ...]:
-    """Return sections in the order of the context: the kinds of the request, else every kind that has chunks.
+def make_plan(asked: Asked, scope: SearchScope, available: Mapping[Kind, int]) -> tuple[PlannedSection, ...]:
+    """Return sections in the order of the context: the kinds asked for, else every kind that has chunks.
 
     Each may have all items of the answer. A kind without weight is not searched.
     """
-    kinds = request.kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-    of_kind = {kind: request.weights.get(kind, DEFAULT_WEIGHTS[kind]) for kind in kinds}
-    if request.change is not None and Kind.CODE in of_kind:
+    kinds = scope.kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+    of_kind = {kind: scope.weights.get(kind, DEFAULT_WEIGHTS[kind]) for kind in kinds}
+    if asked.change is not None and Kind.CODE in of_kind:
         of_kind[Kind.CODE] *= weights.CHANGE_CODE_FACTOR
-    if len(request.query.split()) <= HISTORY_WORDS and _asks_of_history(request.query):
+    if len(asked.query.split()) <= HISTORY_WORDS and _asks_of_history(asked.query):
         for kind, factor in ((Kind.COMMIT, weights.HISTORY_FACTOR), (Kind.DOC, weights.NOTES_FACTOR)):
             if kind in of_kind:
                 of_kind[kind] *= factor
-    return tuple(PlannedSection(kind, weight, request.limit) for kind, weight in of_kind.items() if weight > 0)
+    return tuple(PlannedSection(kind, weight, scope.limit) for kind, weight in of_kind.items() if weight > 0)
 
 
-def needs_history(request: AssembleRequest, since: str | None = None) -> bool:
-    """Return whether a request is about commits, or a change `since` one: without them there is no answer."""
-    is_named = Kind.COMMIT in request.kinds or SearchStrategy.HISTORY in request.searches
-    return is_named or bool(since) or _asks_of_history(request.query)
+def needs_history(asked: Asked, scope: SearchScope, since: str | None = None) -> bool:
+    """Return whether a question is about commits, or a change `since` one: without them there is no answer."""
+    is_named = Kind.COMMIT in scope.kinds or SearchStrategy.HISTORY in scope.searches
+    return is_named or bool(since) or _asks_of_history(asked.query)
 
 
 def _asks_of_history(question: str) -> bool:
@@ -208,17 +211,17 @@ def role_is_asked(kind: Kind, role: Role, roles: Sequence[Role]) -> bool:
     return not relevant or role in relevant
 
 
-def premortem_plan(request: AssembleRequest) -> Plan:
-    """Return the sections of a premortem for the domain and the optional strategy in the filters of the request."""
+def premortem_plan(scope: SearchScope) -> Plan:
+    """Return the sections of a premortem for the domain and the optional strategy in the filters."""
     from satchel.search.rank_without_query import FieldRanking  # here, as below: most requests name no plan
 
-    domain, strategy = request.filters.domain or "", request.filters.strategy or ""
+    domain, strategy = scope.filters.domain or "", scope.filters.strategy or ""
     words = f"{domain} {strategy}".strip()
     by_match = FieldRanking(weights.PREMORTEM_WEIGHTS, words)
 
     def experiences(title: str, weight: float, filters: Filters, ranked_by: FieldRanking = by_match) -> PlannedSection:
         side = Axis(filters.axis or Axis.FULL)
-        return PlannedSection(Kind.EXPERIENCE, weight, request.limit, title, filters, ranked_by, side=side)
+        return PlannedSection(Kind.EXPERIENCE, weight, scope.limit, title, filters, ranked_by, side=side)
 
     of_section = weights.PREMORTEM_SECTIONS
     sections = [experiences(FAILURES, of_section["failures"], Filters(domain=domain, outcome=OutcomeStatus.FALSIFIED))]
@@ -229,18 +232,18 @@ def premortem_plan(request: AssembleRequest) -> Plan:
     sections.append(experiences(SURPRISES, of_section["surprises"], Filters(domain=domain, axis=Axis.SURPRISE)))
     sections.append(experiences(CAUSES, of_section["causes"], Filters(domain=domain, axis=Axis.ROOT_CAUSE)))
     by_kind_of_work = FieldRanking(weights.PRINCIPLE_WEIGHTS, domain=domain, strategy=strategy)
-    limit = min(request.limit, PLAN_VALUES)
+    limit = min(scope.limit, PLAN_VALUES)
     weight, of_domain = of_section["principles"], Filters(domain=domain)
     sections.append(PlannedSection(Kind.VALUE, weight, limit, PRINCIPLES, of_domain, by_kind_of_work))
     title = f"Premortem: {domain}" + (f" with {strategy}" if strategy else "")
     return Plan(tuple(sections), title, unique=True, based_on=Kind.EXPERIENCE)
 
 
-def brief_plan(request: AssembleRequest) -> Plan:
+def brief_plan(scope: SearchScope) -> Plan:
     """Return what is pinned, top values, recent events (memories and experiences), key memories, and last commits."""
     from satchel.search.rank_without_query import FieldRanking
 
-    limit, weight = request.limit, weights.BRIEF_SECTIONS
+    limit, weight = scope.limit, weights.BRIEF_SECTIONS
     pinned, of_events = Filters(tags=(PINNED_TAG,)), Filters(category=MemoryCategory.EVENT)
     values, memories = FieldRanking(weights.VALUE_WEIGHTS), FieldRanking(weights.MEMORY_WEIGHTS)
     events, commits = FieldRanking(weights.EVENT_WEIGHTS), FieldRanking({"recency": 1.0}, last=True)
@@ -261,16 +264,16 @@ def brief_plan(request: AssembleRequest) -> Plan:
     )
 
 
-def failure_plan(request: AssembleRequest) -> Plan:
+def failure_plan(asked: Asked, scope: SearchScope) -> Plan:
     """Return failed attempts, repairs and remembered errors for the names in a failure, and code for its full text."""
-    query = analyse(request.query)
+    query = analyse(asked.query)
     if _reports_success(query):
         return Plan((), FAILURE_TITLE, unique=True)
     question = question_of_failure(query)
     falsified, errors = Filters(outcome=OutcomeStatus.FALSIFIED), Filters(category=MemoryCategory.ERROR)
     # Repairs in transcripts are of this kind: they tell what failed before it passed.
     repaired = Filters(outcome=OutcomeStatus.CONFIRMED, domain=Domain.DEBUGGING, strategy=Strategy.READ_THE_ERROR)
-    limit, weight = request.limit, weights.FAILURE_SECTIONS
+    limit, weight = scope.limit, weights.FAILURE_SECTIONS
     attempts = PlannedSection(
         Kind.EXPERIENCE, weight["attempts"], limit, ATTEMPTS, falsified, question=question, side=Axis.FULL
     )
@@ -279,7 +282,7 @@ def failure_plan(request: AssembleRequest) -> Plan:
     )
     memories = PlannedSection(Kind.MEMORY, weight["memories"], limit, ATTEMPTS, errors, question=question)
     # The first line of a question counts most, but the first line of a log is not telling.
-    text = "\n".join((*reported_errors(query)[:1], request.query))
+    text = "\n".join((*reported_errors(query)[:1], asked.query))
     named = max(len(own_files(query)), FAILURE_PLACES)
     places = PlannedSection(Kind.CODE, weight["places"], min(limit, named), PLACES, question=text)
     return Plan((attempts, repairs, memories, places), FAILURE_TITLE, unique=True)
@@ -316,12 +319,8 @@ def own_files(query: Query) -> list[str]:
     return list(dict.fromkeys(own))[:FAILURE_FILES]
 
 
-PLANS: Mapping[str, Callable[[AssembleRequest], Plan]] = {
-    PREMORTEM: premortem_plan,
-    BRIEF: brief_plan,
-    FAILURE: failure_plan,
-}
-"""Name -> the plan of a request."""
+PLANS = (PREMORTEM, BRIEF, FAILURE)
+"""Names of plans."""
 
 
 def premortem_request(settings: Settings, domain: str, strategy: str | None, **options: Any) -> AssembleRequest:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -235,68 +235,16 @@ def _option(check: Callable[[Any], Any] | None = None, **rest: Any) -> dict[str,
 
 
 @dataclass(frozen=True, slots=True)
-class AssembleRequest:
-    """One question with everything that shapes its answer. Build it with `make_request`, which checks the values.
+class Asked:
+    """What is asked: the question, and what the caller gives beside it.
 
-    `kinds` is empty for "every kind that has chunks". `min_score` is absolute (0 to 1); None takes the calibrated
-    floor. `whole_item_tokens` is the size up to which a function or section is kept whole. `stale` is one of
-    `STALE_CHOICES`. With `fill` the full budget is used, even for items of little value. `context_lines` are shown
-    before and after each match, and with `imports` the import lines that it needs. `reserves` are tokens that a kind
-    gets before the rest is shared. `now` is in seconds. With `related`, shown definitions name their container,
-    callees, callers and tests. `change` is the edit under way: the answer shows the code that it concerns, and the
-    changed code by signatures only. `filters` say which records may answer. `searches` are the ways of searching (all
-    if empty), `roles` the roles of chunks (any if empty), `entity_limit` the most chunks over all kinds. `strategy`
-    names the truncation strategy, `view` the layout; with `show_meta` the footer describes how the answer was made.
-    `lead` is the kind whose section comes first. `plan` names a plan in place of the kinds (`satchel.answer.plans`),
-    empty for the kinds themselves. Items that `session` received before are only named. `ledger` is the state of the
-    session's ledger to answer from, empty for the latest. With `callers` the functions that answer come with the lines
-    that call them. With `places` the answer shows only what is sure, with line numbers, and names so many other places
-    by their best line. `names` are likely names in the answer, from the caller. `workspaces` are the names
-    of those that answer together, empty for the root that is asked.
+    `names` are likely names in the answer. `change` is the edit under way: the answer shows the code that it concerns,
+    and the changed code by signatures only. `pins` are shown in any case. `now` is in seconds.
     """
 
-    query: str
-    kinds: tuple[Kind, ...] = field(
-        default=(),
-        metadata=_option(
-            parse_kinds, name="types", dump=lambda kinds: [kind.plural for kind in kinds], load=parse_kinds
-        ),
-    )
-    max_tokens: int = field(
-        default=4000, metadata=_option(check_budget, setting="budget_max_tokens", load=check_budget)
-    )
-    limit: int = 20
-    format: Format = field(default=Format.MARKDOWN, metadata=_option(parse_format, setting="context_format"))
-    tokenizer: str = field(default="o200k_base", metadata=_option(setting="budget_tokenizer"))
-    whole_item_tokens: int = field(default_factory=lambda: WHOLE_ITEM_TOKENS[READ])
-    min_score: float | None = field(
-        default=None, metadata=_option(check_score, setting="context_min_score", load=check_score)
-    )
-    weights: Mapping[Kind, float] = field(
-        default_factory=lambda: dict(DEFAULT_WEIGHTS),
-        metadata=_option(setting="context_weights", dump=_by_type, load=_by_kind),
-    )
-    searches: tuple[SearchStrategy, ...] = field(default=(), metadata=_option(parse_strategies))
-    roles: tuple[Role, ...] = ()
-    entity_limit: int | None = None
-    strategy: str = field(default=LADDER, metadata=_option(check_strategy))
-    view: View = field(default=View.SECTIONS, metadata=_option(parse_view))
-    show_meta: bool = False
-    show_sources: bool = field(default=False, metadata=_option(setting="context_sources"))
-    show_code: bool = True
-    group_by_type: bool = False
-    exclude: tuple[str, ...] = field(default=(), metadata=_option(setting="context_exclude", adds=True))
-    paths: tuple[str, ...] = ()
-    deadline_seconds: float = field(default=5.0, metadata=_option(setting="context_gather_deadline_s"))
-    now: float = field(default=0.0, metadata=_option(check_now))
-    stale: str = field(default=STALE_CHOICES[0], metadata=_option(check_stale, setting="context_stale"))
-    related: bool = False
-    fill: bool = False
-    context_lines: int = field(default=0, metadata=_option(check_context_lines))
-    imports: bool = True
-    reserves: Mapping[Kind, int] = field(
-        default_factory=dict, metadata=_option(parse_reserves, dump=_by_type, load=_by_kind)
-    )
+    query: str = ""
+    names: tuple[str, ...] = field(default=(), metadata=_option(check_names, load=check_names))
+    change: Change | None = field(default=None, metadata=_option(_check_change, dump=_change_data, load=_change_from))
     pins: tuple[Pin, ...] = field(
         default=(),
         metadata=_option(
@@ -308,23 +256,165 @@ class AssembleRequest:
             load=_parse_pins,
         ),
     )
-    change: Change | None = field(default=None, metadata=_option(_check_change, dump=_change_data, load=_change_from))
-    show_handles: bool = False
-    filters: Filters = field(default=NO_FILTERS, metadata=_option(parse_filters, dump=filters_data, load=parse_filters))
+    now: float = field(default=0.0, metadata=_option(check_now))
+
+
+@dataclass(frozen=True, slots=True)
+class SearchScope:
+    """What is searched, and what of it may answer.
+
+    `kinds` is empty for "every kind that has chunks"; `plan` names a plan in their place (`satchel.answer.plans`),
+    empty for the kinds themselves. `lead` is the kind whose section comes first. `limit` is the most items of a kind,
+    `entity_limit` the most chunks over all kinds. `filters` say which records may answer; `searches` are the ways of
+    searching (all if empty), `roles` the roles of chunks (any if empty). `min_score` is absolute (0 to 1); None takes
+    the calibrated floor. With `callers` the functions that answer come with the lines that call them.
+    """
+
+    kinds: tuple[Kind, ...] = field(
+        default=(),
+        metadata=_option(
+            parse_kinds, name="types", dump=lambda kinds: [kind.plural for kind in kinds], load=parse_kinds
+        ),
+    )
+    weights: Mapping[Kind, float] = field(
+        default_factory=lambda: dict(DEFAULT_WEIGHTS),
+        metadata=_option(setting="context_weights", dump=_by_type, load=_by_kind),
+    )
+    plan: str = ""
     lead: Kind | None = field(
         default=None, metadata=_option(load=lambda name: Kind(name) if name is not None else None)
     )
-    plan: str = ""
+    limit: int = 20
+    entity_limit: int | None = None
+    filters: Filters = field(default=NO_FILTERS, metadata=_option(parse_filters, dump=filters_data, load=parse_filters))
+    searches: tuple[SearchStrategy, ...] = field(default=(), metadata=_option(parse_strategies))
+    roles: tuple[Role, ...] = ()
+    paths: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = field(default=(), metadata=_option(setting="context_exclude", adds=True))
+    min_score: float | None = field(
+        default=None, metadata=_option(check_score, setting="context_min_score", load=check_score)
+    )
+    callers: bool = False
+    deadline_seconds: float = field(default=5.0, metadata=_option(setting="context_gather_deadline_s"))
+
+    @property
+    def shares_budget(self) -> bool:
+        """Whether each kind has its share of the budget: only where the caller or a plan named several."""
+        return len(self.kinds) > 1 or bool(self.plan)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much is packed, and in which pieces.
+
+    `whole_item_tokens` is the size up to which a function or section is kept whole. With `fill` the full budget is
+    used, even for items of little value. `reserves` are tokens that a kind gets before the rest is shared. With
+    `places` the answer shows only what is sure, with line numbers, and names so many other places by their best line.
+    `stale` is one of `STALE_CHOICES`, `strategy` names the truncation strategy. `context_lines` are shown before and
+    after each match, and with `imports` the import lines that it needs. With `related`, shown definitions name their
+    container, callees, callers and tests.
+    """
+
+    max_tokens: int = field(
+        default=4000, metadata=_option(check_budget, setting="budget_max_tokens", load=check_budget)
+    )
+    tokenizer: str = field(default="o200k_base", metadata=_option(setting="budget_tokenizer"))
+    whole_item_tokens: int = field(default_factory=lambda: WHOLE_ITEM_TOKENS[READ])
+    fill: bool = False
+    reserves: Mapping[Kind, int] = field(
+        default_factory=dict, metadata=_option(parse_reserves, dump=_by_type, load=_by_kind)
+    )
+    places: int = 0
+    stale: str = field(default=STALE_CHOICES[0], metadata=_option(check_stale, setting="context_stale"))
+    strategy: str = field(default=LADDER, metadata=_option(check_strategy))
+    context_lines: int = field(default=0, metadata=_option(check_context_lines))
+    imports: bool = True
+    related: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """How the text is written. `view` names the layout.
+
+    `show_sources` adds the list of the first ten sources, `show_handles` the handles of what is shown in part. Without
+    `show_code` a file is shown as locations and names. `group_by_type` puts the items under the four titles by type
+    instead of one section per kind. With `show_meta` the footer tells how the answer was made.
+    """
+
+    format: Format = field(default=Format.MARKDOWN, metadata=_option(parse_format, setting="context_format"))
+    view: View = field(default=View.SECTIONS, metadata=_option(parse_view))
+    group_by_type: bool = False
+    show_code: bool = True
+    show_sources: bool = field(default=False, metadata=_option(setting="context_sources"))
+    show_handles: bool = False
+    show_meta: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks. Items that `session` received before are only named.
+
+    `ledger` is the state of the session's ledger to answer from, empty for the latest. `workspaces` are the names of
+    those that answer together, empty for the root that is asked.
+    """
+
     session: str = field(
         default="", metadata=_option(check_session, dump=lambda session: sanitize.line(session, len(session) + 1))
     )
     ledger: str = ""
-    callers: bool = False
-    places: int = 0
-    names: tuple[str, ...] = field(default=(), metadata=_option(check_names, load=check_names))
     workspaces: tuple[str, ...] = field(
         default=(), metadata=_option(workspace_names, name="workspace", dump=",".join, load=workspace_names)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AssembleRequest:
+    """One question with everything that shapes its answer, one value for each stage.
+
+    `make_request` builds it from options and checks the values; options are named as the fields of the parts.
+    """
+
+    asked: Asked
+    scope: SearchScope
+    budget: Budget
+    form: TextForm
+    asker: Asker
+
+    def within(self, max_tokens: int) -> AssembleRequest:
+        """Return the request with another budget."""
+        return replace(self, budget=replace(self.budget, max_tokens=max_tokens))
+
+
+PARTS: Mapping[str, type] = {"asked": Asked, "scope": SearchScope, "budget": Budget, "form": TextForm, "asker": Asker}
+"""Field of a request -> its class."""
+
+
+def request_fields() -> dict[str, Field[Any]]:
+    """Return the fields of all parts of a request, by the name of the option that sets them."""
+    return {row.metadata.get("name", row.name): row for part in PARTS.values() for row in fields(part)}
+
+
+def request_with(**values: Any) -> AssembleRequest:
+    """Return a request with these values of fields, which are not checked, whatever part they are in."""
+    parts = {
+        name: part(**{row.name: values.pop(row.name) for row in fields(part) if row.name in values})
+        for name, part in PARTS.items()
+    }
+    assert not values, f"no part of a request has {', '.join(values)}"
+    return AssembleRequest(**parts)
+
+
+class SearchOptions(TypedDict, total=False):
+    """Options of `Satchel.search`, which explains them."""
+
+    types: Iterable[str]
+    names: Iterable[str]
+    limit: int
+    filters: Mapping[str, Any] | None
+    searches: Iterable[str]
+    now: Moment | None
+    min_score: float | None
+    workspace: str | Sequence[str]
 
 
 class PackingOptions(TypedDict, total=False):
@@ -377,22 +467,26 @@ _TEXTS = frozenset({"include", "exclude", "paths"})
 
 
 def make_request(question: str, settings: Settings, options: Mapping[str, Any]) -> AssembleRequest:
-    """Return a checked request from options by name, and settings for missing options. Raises UsageError."""
+    """Return a checked request from options by name, and settings for missing options. Raises UsageError.
+
+    Here the question is made safe: later stages trust it.
+    """
     remaining = dict(options)
     purpose = remaining.pop("purpose", READ)
     if purpose not in WHOLE_ITEM_TOKENS:
         raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
     values: dict[str, Any] = {
-        "query": checked_text("the question", question),
+        "query": sanitize.text(checked_text("the question", question), settings.redact_allow),
         "whole_item_tokens": WHOLE_ITEM_TOKENS[purpose],
         "places": weights.PLACES if purpose == FIND else 0,
         "callers": purpose == EDIT,
         "imports": purpose != FIND,
         "now": start_of_day(),
     }
-    for row in fields(AssembleRequest):
+    rows = request_fields()
+    for name, row in rows.items():
         option = row.metadata
-        name, check, usual = option.get("name", row.name), option.get("check"), ()
+        check, usual = option.get("check"), ()
         if "setting" in option:
             usual = getattr(settings, option["setting"])
         elif name not in remaining:
@@ -407,26 +501,30 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
         value = (*usual, *value) if "adds" in option else value
         values[row.name] = check(value) if check is not None else value
     if remaining:
-        names = sorted({row.metadata.get("name", row.name) for row in fields(AssembleRequest)} | {"purpose"})
+        names = sorted(rows.keys() | {"purpose"})
         raise UsageError(f"unknown option {', '.join(sorted(remaining))}: choose from {', '.join(names)}")
     is_broad = bool(subject_of(str(values.get("query", ""))))
     tokens_each = THEME_ITEM_TOKENS if is_broad else ITEM_TOKENS
     values.setdefault("limit", max(settings.context_limit, values["max_tokens"] // tokens_each))
     check_limit(values["limit"])
-    return AssembleRequest(**values)
+    return request_with(**values)
 
 
 def request_data(request: AssembleRequest) -> dict[str, Any]:
     """Return every field of a request as plain JSON values, named as the options that give them."""
     return {
-        row.metadata.get("name", row.name): row.metadata.get("dump", _plain)(getattr(request, row.name))
-        for row in fields(request)
+        row.metadata.get("name", row.name): row.metadata.get("dump", _plain)(getattr(getattr(request, part), row.name))
+        for part, type_ in PARTS.items()
+        for row in fields(type_)
     }
 
 
-def request_from(data: Mapping[str, Any]) -> AssembleRequest:
-    """Return the request of `request_data`. Raises UsageError for fields that this version lacks, and damaged ones."""
-    rows = {row.metadata.get("name", row.name): row for row in fields(AssembleRequest)}
+def request_from(data: Mapping[str, Any], allow: Sequence[str] = ()) -> AssembleRequest:
+    """Return the request of `request_data`, its question made safe. Raises UsageError for unknown and damaged fields.
+
+    `allow` are patterns of texts that look like secrets but are not.
+    """
+    rows = request_fields()
     for name, meaning in WITHDRAWN.items():
         if data.get(name):
             raise UsageError(f"the saved request has {meaning}, which is no longer offered: ask again without it")
@@ -436,8 +534,8 @@ def request_from(data: Mapping[str, Any]) -> AssembleRequest:
     try:
         if not isinstance(data["query"], str):
             raise TypeError("query is not a text")
-        named = {"types": data["types"], **data}
-        return AssembleRequest(**{row.name: _loaded(row, named[name]) for name, row in rows.items() if name in named})
+        named = {"types": data["types"], **data, "query": sanitize.text(data["query"], allow)}
+        return request_with(**{row.name: _loaded(row, named[name]) for name, row in rows.items() if name in named})
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(
             f"the saved request is damaged ({error}): save it again with `satchel context --json`"

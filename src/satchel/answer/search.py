@@ -17,7 +17,6 @@ from satchel.answer.render.labels import quote
 from satchel.answer.source_lines import Unreadable
 from satchel.errors import SatchelError, UsageError
 from satchel.intent import Intent
-from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.search import weights as search_weights
 from satchel.search.bm25 import rarities
@@ -34,10 +33,12 @@ from satchel.search.strength import (
     MAX_ABSENT,
     absent_words,
     answer_strength,
+    is_pair,
     present_names,
     relevance_of,
     sure_sentences,
     without_own_names,
+    words_of_tests,
 )
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
     from satchel.answer.freshness import ListChanged
     from satchel.answer.items import CountLines
-    from satchel.answer.request import AssembleRequest
+    from satchel.answer.request import Asked, SearchScope
     from satchel.answer.session import Account
     from satchel.answer.source_lines import FileLines
     from satchel.embed import Embedder
@@ -170,6 +171,11 @@ class Findings(NamedTuple):
         absent = absent_places(self.query, sure_sentences(self.query), bench.store, files) if files else ()
         return tuple([*absent, *told][:MAX_ABSENT])
 
+    def words_of_tests(self, bench: Workbench) -> tuple[str, ...]:
+        """Return the telling words of the question that only tests and examples have, of all kinds here."""
+        kinds = [kind for kind in bench.kinds() if kind is not Kind.COMMIT]
+        return words_of_tests(self.query, [(bench.store_of(kind), kind) for kind in kinds])
+
 
 def _absent(query: Query, lexicons: Sequence[Lexicon]) -> tuple[str, ...]:
     """Return what a question names and none of these lexicons has: words of its subject, and names that it changes.
@@ -192,18 +198,26 @@ def _is_there(place: str, bench: Workbench) -> bool:
 class Missing(NamedTuple):
     """What a question names and the files lack: `words` are in none, `notes` are about files that are left out.
 
-    `past` are those of the words that a commit has.
+    `past` are those of the words that a commit has. `of_tests` are words that only tests and examples have.
     """
 
     words: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     past: tuple[str, ...] = ()
+    of_tests: tuple[str, ...] = ()
+
+    @property
+    def lacks_feature(self) -> bool:
+        """Whether a feature that was asked for by two words is absent."""
+        return any(map(is_pair, self.words))
 
 
 @dataclass(frozen=True)
 class Searched:
-    """What was found for a question on each bench, that of the first workspace first."""
+    """What was searched for, and found on each bench, that of the first workspace first."""
 
+    asked: Asked
+    scope: SearchScope
     found: tuple[tuple[Workbench, Findings], ...]
 
     @property
@@ -274,7 +288,7 @@ class Searched:
             rows = [row for row in findings.rows if row.section.kind not in LESSON_KINDS]
             return findings._replace(plan=findings.plan._replace(sections=sections), rows=rows)
 
-        return Searched(tuple((bench, without(findings)) for bench, findings in self.found))
+        return replace(self, found=tuple((bench, without(findings)) for bench, findings in self.found))
 
     @property
     def impacts(self) -> list[tuple[str, Impact]]:
@@ -295,9 +309,11 @@ class Searched:
         notes = [f"{quote(clean_field(word, 40))} is in {place}" for word, place in places.items()]
         if absent:
             notes += dict.fromkeys(filter(None, map(str, looked)))
-        names = [word for word in absent if not {"/", "."} & {*word}]
+        names = [word for word in absent if not {"/", ".", " "} & {*word}]
         histories = [bench.store.lexicon(Kind.COMMIT) for bench, _ in self.found] if names else []
-        return Missing(tuple(absent), tuple(notes), tuple(present_names(names, histories)))
+        mine, *theirs = [findings.words_of_tests(bench) for bench, findings in self.found]
+        of_tests = tuple(word for word in mine if all(word in words for words in theirs))
+        return Missing(tuple(absent), tuple(notes), tuple(present_names(names, histories)), of_tests)
 
     def nowhere(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return those of these missing words that the kinds which were not searched do not have either."""
@@ -330,34 +346,38 @@ class Searched:
 
 
 def search(
-    request: AssembleRequest, bench: Workbench, *, with_impact: bool = True, files: Sequence[str] = ()
+    asked: Asked,
+    scope: SearchScope,
+    max_tokens: int,
+    bench: Workbench,
+    *,
+    with_impact: bool = True,
+    files: Sequence[str] = (),
 ) -> Searched:
-    """Search all workspaces of a bench for all sections of the plan of a request; options as in `search_plan`."""
-    searched = partial(search_plan, request, with_impact=with_impact, files=files)
-    return Searched(tuple((workbench, searched(bench=workbench)) for workbench in bench.every))
-
-
-def search_plan(
-    request: AssembleRequest, bench: Workbench, *, with_impact: bool = True, files: Sequence[str] = ()
-) -> Findings:
-    """Search for all sections of the plan of a request.
+    """Search all workspaces of a bench for all sections of the plan of a question, for an answer of `max_tokens`.
 
     `with_impact` adds dependents of the change, or of the definition that the question names. Lessons follow from the
     `files` of a situation, else from those that are found.
     """
-    question = sanitize.text(request.query, bench.allow)
-    query, impact = with_guesses(analyse(question), request.names, bench), None
-    if request.change is not None and with_impact:
+    found = (_search_plan(asked, scope, max_tokens, own, files, with_impact=with_impact) for own in bench.every)
+    return Searched(asked, scope, tuple(zip(bench.every, found, strict=True)))
+
+
+def _search_plan(
+    asked: Asked, scope: SearchScope, max_tokens: int, bench: Workbench, files: Sequence[str], *, with_impact: bool
+) -> Findings:
+    query, impact = with_guesses(analyse(asked.query), asked.names, bench), None
+    if asked.change is not None and with_impact:
         from satchel.search.change_impact import blended, impact_of_change
 
-        query = blended(query, request.change)
-        impact = impact_of_change(request.change, bench.store)
+        query = blended(query, asked.change)
+        impact = impact_of_change(asked.change, bench.store)
     elif with_impact:
         impact = impact_of_question(query, bench.store)
-    plan = plan_of(request, bench.kinds())
-    meaning = bench.meaning(question)
-    search = _section_search(request, bench, query, meaning, impact)
-    rows, failures = _gathered(request, plan.sections, query, search, bench, files)
+    plan = plan_of(asked, scope, bench.kinds())
+    meaning = bench.meaning(asked.query)
+    search = _section_search(asked, scope, candidate_count(max_tokens), bench, query, meaning, impact)
+    rows, failures = _gathered(asked, scope, max_tokens, plan.sections, query, search, bench, files)
     rows = _at_places(query, rows) if query.only_places else rows
     embedder_failures = [meaning.failure] if meaning is not None and meaning.failure is not None else []
     return Findings(query, plan, impact, round_robin(rows) if plan.unique else rows, failures, embedder_failures)
@@ -379,7 +399,9 @@ def _at_places(query: Query, rows: list[Gathered]) -> list[Gathered]:
 
 
 def _gathered(
-    request: AssembleRequest,
+    asked: Asked,
+    scope: SearchScope,
+    max_tokens: int,
     sections: Sequence[PlannedSection],
     query: Query,
     search: _Search,
@@ -387,26 +409,26 @@ def _gathered(
     files: Sequence[str],
 ) -> tuple[list[Gathered], list[Failure]]:
     """Return the results of all sections. Lessons follow from the `files` of a situation, else from those found."""
-    late = [section for section in sections if gives_lessons(request, query, section.kind)]
+    late = [section for section in sections if gives_lessons(asked, scope, query, section.kind)]
     first = [section for section in sections if section not in late]
-    rows, failures = gather(first, search, bench.open_executor, request.deadline_seconds)
+    rows, failures = gather(first, search, bench.open_executor, scope.deadline_seconds)
     if late:
-        led_to, unsearched = (list(files), []) if files else _led_to(request, rows, search, bench)
-        found, more = gather(late, partial(search, led_to=led_to), bench.open_executor, request.deadline_seconds)
+        led_to, unsearched = (list(files), []) if files else _led_to(asked, scope, rows, search, bench)
+        found, more = gather(late, partial(search, led_to=led_to), bench.open_executor, scope.deadline_seconds)
         bearing = [_with_texts(row, bench.store_of(row.section.kind)) for row in found]
-        rows = sorted([*rows, *_best_lessons(bearing, request.max_tokens)], key=lambda row: sections.index(row.section))
+        rows = sorted([*rows, *_best_lessons(bearing, max_tokens)], key=lambda row: sections.index(row.section))
         failures += [*unsearched, *more]
     return rows, failures
 
 
 def _led_to(
-    request: AssembleRequest, rows: Sequence[Gathered], search: _Search, bench: Workbench
+    asked: Asked, scope: SearchScope, rows: Sequence[Gathered], search: _Search, bench: Workbench
 ) -> tuple[list[str], list[Failure]]:
-    """Return the files that a request leads to, best first; code and documents are searched if they were not yet."""
+    """Return the files that a question leads to, best first; code and documents are searched if they were not yet."""
     failures: list[Failure] = []
     if all(row.section.kind not in LINE_KINDS for row in rows):
-        sections = plan_of(replace(request, kinds=LINE_KINDS), bench.kinds()).sections
-        rows, failures = gather(sections, search, bench.open_executor, request.deadline_seconds)
+        sections = plan_of(asked, replace(scope, kinds=LINE_KINDS), bench.kinds()).sections
+        rows, failures = gather(sections, search, bench.open_executor, scope.deadline_seconds)
     paths = [hit.chunk.location.path for row in rows for hit in row.result.hits if hit.chunk.location is not None]
     return list(dict.fromkeys(paths)), failures
 
@@ -461,56 +483,61 @@ def own_names(lines: FileLines) -> frozenset[str]:
 
 
 def _section_search(
-    request: AssembleRequest, bench: Workbench, query: Query, meaning: Meaning | None, impact: Impact | None
+    asked: Asked,
+    scope: SearchScope,
+    candidates: int,
+    bench: Workbench,
+    query: Query,
+    meaning: Meaning | None,
+    impact: Impact | None,
 ) -> _Search:
     votes = Votes(query, bench.store)
-    candidates = candidate_count(request.max_tokens)
-    off = silent(request.searches)
+    off = silent(scope.searches)
     # What a change or a definition concerns is found by relations, not by meaning.
     worded = query if impact is None else None
 
     def search(section: PlannedSection, led_to: Sequence[str] | None = None) -> SearchResult:
         store = bench.store_of(section.kind)
-        filters = request.filters if section.filters is None else section.filters
+        filters = scope.filters if section.filters is None else section.filters
         if section.ranked_by is not None:
             # Sections of a plan that may match the same records: each gets enough records to keep some of its own.
-            most = request.limit * 3
+            most = scope.limit * 3
             from satchel.search.rank_without_query import known_records
 
-            return known_records(store, section.kind, section.ranked_by, most=most, filters=filters, now=request.now)
-        has_floor = request.min_score is None and request.change is None and section.kind is not Kind.CODE
+            return known_records(store, section.kind, section.ranked_by, most=most, filters=filters, now=asked.now)
+        has_floor = scope.min_score is None and asked.change is None and section.kind is not Kind.CODE
         ask = partial(
             search_kind, store, section.kind, candidates=candidates, silent=off, filters=filters,
             least_share=LEAST_PROSE if has_floor else 0.0,
-            likeness=scores(store, section.kind, meaning, worded), now=request.now, led_to=led_to,
+            likeness=scores(store, section.kind, meaning, worded), now=asked.now, led_to=led_to,
         )  # fmt: skip
         if section.question and section.kind in LESSON_KINDS:  # after a failure
             ask = partial(ask, led_to=own_files(query), intent=Intent.FAILS)
         result = ask(analyse(section.question)) if section.question else ask(query, votes=votes)
-        if request.change is not None and section.kind in MEMORY_KINDS:
+        if asked.change is not None and section.kind in MEMORY_KINDS:
             from satchel.search.change_impact import with_past
 
-            return with_past(result, analyse(request.query), request.change, store, ask)
-        return _with_related(result, section.kind, request, store, impact)
+            return with_past(result, analyse(asked.query), asked.change, store, ask)
+        return _with_related(result, section.kind, asked, store, impact, callers=scope.callers)
 
     return search
 
 
 def _with_related(
-    result: SearchResult, kind: Kind, request: AssembleRequest, store: Store, impact: Impact | None
+    result: SearchResult, kind: Kind, asked: Asked, store: Store, impact: Impact | None, *, callers: bool
 ) -> SearchResult:
     """Return the result with dependents of the change or definition in question, or with the callers."""
     if impact is None:
-        if kind is Kind.CODE and (nouns := recipe_nouns(request.query)):
+        if kind is Kind.CODE and (nouns := recipe_nouns(asked.query)):
             from satchel.search.siblings import with_siblings
 
             return with_siblings(result, nouns, store)
-        return with_callers(result, store) if request.callers and kind is Kind.CODE else result
-    if request.change is not None:
+        return with_callers(result, store) if callers and kind is Kind.CODE else result
+    if asked.change is not None:
         from satchel.search.change_impact import with_change
 
-        is_asked = request.query != request.change.question
-        return with_change(result, request.change, store, kind, impact, is_asked=is_asked)
+        is_asked = asked.query != asked.change.question
+        return with_change(result, asked.change, store, kind, impact, is_asked=is_asked)
     if kind is Kind.CODE:
         return with_impact(result, impact, store)
     return result

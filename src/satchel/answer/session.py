@@ -175,13 +175,15 @@ class _History(NamedTuple):
 class Account:
     """The text that one answer may leave out for its session, and its references; one object for each answer.
 
-    `session` is the id as it may be shown, `ledger` has the items received before, `failures` are those of the ledger.
+    `session` is the id as it may be shown; `file` is its ledger, `ledger` the items received before, `failures` are
+    those of reading it.
     Lines of `pins` are shown again. Without `shows_lines` the answer names places in files, and places that
     were named before count as shown.
     """
 
     session: str
     key: bytes
+    file: SessionFile
     ledger: Ledger
     failures: tuple[Failure, ...] = ()
     pins: tuple[Pin, ...] = ()

@@ -14,13 +14,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from satchel.answer.candidates import Candidate, Step
+from satchel.answer.fitting import fit
 from satchel.answer.inputs import hit_candidates, sections_of
 from satchel.answer.packing import FRAMES
 from satchel.answer.pins import find_pins, with_pins
 from satchel.answer.request import AssembleRequest
 from satchel.answer.search import Workbench, search
 from satchel.answer.sections import Section
-from satchel.answer.write import Filling, context_of, fit
+from satchel.answer.write import Filling, context_of
 from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format, GuideEntry, Hit, Kind, Signal, Trust
 
@@ -154,23 +155,26 @@ def situation_context(
     meta: Mapping[str, Any],
     files: Sequence[str] = (),
 ) -> Context:
-    """Pack guides, the `hits` that rules inject, and the history that answers `request.query` (none if it is empty).
+    """Pack guides, the `hits` that rules inject, and the history that answers its question (none if it is empty).
 
     Files that rules inject are pins of the request. Lessons follow from the `files` of the situation.
     """
     account = bench.account
     history, failures, told = _history(request, bench, files)
-    injected, unread = hit_candidates(hits, bench, request)
-    pinned, unpinned = find_pins(request.pins, [("", bench.lines, bench.store)])
+    injected, unread = hit_candidates(hits, bench, request.budget)
+    pinned, unpinned = find_pins(request.asked.pins, [("", bench.lines, bench.store)])
     if account is not None:
         injected = [rest for candidate in injected if (rest := account.new_part(candidate)) is not None]
         pinned = [new for pin in pinned if (new := account.sift_pin(pin)) is not None]
-    sections = with_pins(_with_records(history, injected, request), pinned, request.weights, request.limit)
+    sections = with_pins(_with_records(history, injected, request), pinned, request.scope.weights, request.scope.limit)
     chosen, uncounted = guide_section(guides, request, sections, account)
     problems = [*bench.notes, *failures, *unread, *unpinned, *uncounted]
     references = account.references() if account is not None else ()
     sections = [chosen, *sections] if chosen.candidates else sections
-    filling = Filling(request, bench, sections, tuple(problems), sent=references)
+    filling = Filling(
+        request.asked, request.budget, request.form, bench, sections, tuple(problems), sent=references,
+        lead=request.scope.lead, workspaces=request.asker.workspaces,
+    )  # fmt: skip
     return context_of(filling, fit(filling), {**meta, "lessons": told})
 
 
@@ -178,10 +182,10 @@ def _history(
     request: AssembleRequest, bench: Workbench, files: Sequence[str]
 ) -> tuple[list[Section], list[Failure], list[dict[str, Any]]]:
     """Return the sections of what answers the question, failures, and why lessons came or did not."""
-    if not request.query.strip():
+    if not request.asked.query.strip():
         return [], [], []
-    searched = search(request, bench, with_impact=False, files=files)
-    sections, unreadable = sections_of(request, searched)
+    searched = search(request.asked, request.scope, request.budget.max_tokens, bench, with_impact=False, files=files)
+    sections, unreadable = sections_of(searched, request.budget)
     findings = searched.findings
     return sections, [*findings.failures, *unreadable, *findings.embedder_failures], searched.lessons_told
 
@@ -194,7 +198,7 @@ def _with_records(
     distinct = {" ".join(candidate.steps[0].text.split()): candidate for candidate in reversed(injected)}
     for place, candidate in enumerate(distinct.values()):
         kind = candidate.kind
-        section = by_kind.get(kind) or Section(kind, request.weights.get(kind, 1.0), (), {}, request.limit)
+        section = by_kind.get(kind) or Section(kind, request.scope.weights.get(kind, 1.0), (), {}, request.scope.limit)
         others = (other for other in section.candidates if other.group != candidate.group)
         # Above the value of any search result (at most about 10 on the log scale): records that a rule injects come
         # first in their kind, in the order of the rule.
@@ -232,15 +236,16 @@ def guide_hit(guide: Guide, place: int) -> Hit:
 
 def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: float, account: Account | None) -> Section:
     """Return the guides in order, each with its longest text that fits the room of all guides, and the shorter ones."""
-    count = counter(request.tokenizer).count
+    budget, weight = request.budget, request.scope.weights.get(Kind.CONTEXT, 1.0)
+    count = counter(budget.tokenizer).count
     # Tokens of the head, section titles and footer with its notes; an upper estimate, the remaining room is filled.
-    room = request.max_tokens - 90 - min(need, request.max_tokens * HISTORY_SHARE)
+    room = budget.max_tokens - 90 - min(need, budget.max_tokens * HISTORY_SHARE)
     rows: list[tuple[Guide, Candidate, int]] = []
     for guide in sorted(guides, key=lambda guide: (not guide.must, -guide.priority)):
         made = _candidate(guide, len(rows))
         candidate = made if account is None else account.new_part(made)
         if candidate is not None:
-            frame = FRAMES[request.format].item + count(guide.title)
+            frame = FRAMES[request.form.format].item + count(guide.title)
             rows.append((guide, replace(candidate, size=count(guide.texts[0])), frame))
     later = sum(candidate.size + frame for _, candidate, frame in rows)
     candidates = []
@@ -253,7 +258,7 @@ def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: floa
             candidate = _offering(whole, whole.steps, guide.entries, count)
         candidates.append(candidate)
         room -= min(candidate.size + frame, max(room, 0.0))
-    return Section(Kind.CONTEXT, request.weights.get(Kind.CONTEXT, 1.0), tuple(candidates), {}, len(candidates) or 1)
+    return Section(Kind.CONTEXT, weight, tuple(candidates), {}, len(candidates) or 1)
 
 
 def _shortened(guide: Guide, candidate: Candidate, room: float, later: float, count: Callable[[str], int]) -> Candidate:
@@ -296,4 +301,9 @@ def _candidate(guide: Guide, place: int) -> Candidate:
 
 def situation_request(request: AssembleRequest, kinds: Sequence[Kind], pins: Sequence[Any]) -> AssembleRequest:
     """Return the request about a situation: history of these kinds, contexts first, the footer with its counts."""
-    return replace(request, kinds=tuple(kinds), lead=Kind.CONTEXT, show_meta=True, pins=(*request.pins, *pins))
+    return replace(
+        request,
+        asked=replace(request.asked, pins=(*request.asked.pins, *pins)),
+        scope=replace(request.scope, kinds=tuple(kinds), lead=Kind.CONTEXT),
+        form=replace(request.form, show_meta=True),
+    )

@@ -39,6 +39,11 @@ decision that the exchange itself only names."""
 COMMIT_FLOOR: Annotated[float, Between(0, 1)] = 0.3
 """The same for commits, which are many and short. Code has none, because it is ranked by file."""
 
+KIND_LEAD: Annotated[float, Between(1, 20)] = 2.0
+"""A kind whose best hit is this many times as relevant as that of another comes before it: documents before code in an
+answer, any kind in a list. On 76 issues and questions about code no value from 2 on puts documents first, 1.5 does it
+once, wrongly."""
+
 # The value of kinds and candidates (plans.py, fill_policy.py, inputs.py, candidates.py, companions.py)
 
 USEFULNESS: Annotated[Mapping[Kind, float], Between(0.01, 4)] = {

@@ -139,9 +139,24 @@ def common_options() -> list[click.Parameter]:
     ]  # fmt: skip
 
 
+class Group(click.Group):
+    """A group of commands, whose help has the whole first sentence of each command."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands, each with the first paragraph of its help."""
+        listed = [(name, self.commands[name]) for name in self.list_commands(ctx)]
+        rows = [
+            (name, " ".join((listed_command.help or "").split("\n\n")[0].split()))
+            for name, listed_command in listed
+            if not listed_command.hidden
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 def group(name: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Group]:
     """Return a decorator for a group of commands."""
-    settings = {"context_settings": HELP_OPTIONS, **settings}
+    settings = {"cls": Group, "context_settings": HELP_OPTIONS, **settings}
     return click.group(name, params=common_options(), **settings)
 
 
@@ -305,7 +320,7 @@ def completing(names: Iterable[str]) -> Completion:
 def _help(parameter: Parameter) -> str:
     """Return the meaning without its action, and the choices unless the parser lists them."""
     head, _, rest = parameter.meaning.partition(": ")
-    is_of_action = bool(rest) and head.split(", ")[0].islower() and head not in parameter.choices
+    is_of_action = bool(rest) and head.split(", ")[0].islower() and head.split()[0] not in parameter.choices
     meaning = f"{rest[0].upper()}{rest[1:]}" if is_of_action else parameter.meaning
     if not parameter.choices or parameter.name in CHECKED_BY_PARSER:
         return meaning

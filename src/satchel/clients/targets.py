@@ -383,13 +383,17 @@ _FOLDERS = {
 def installed(places: ClientPlaces) -> tuple[str, ...]:
     """Return the clients whose program is on the PATH, or that have a folder of settings of this user."""
     path = places.environ.get("PATH", os.defpath)
-    traces = {"claude-code": ("claude", places.file("$claude/")), "codex": ("codex", places.file("$codex/"))}
-    traces |= {client: (row.program, places.file([*row.files.values()][-1]).parent) for client, row in _ROWS.items()}
+    traces: dict[str, tuple[str, Path | None]] = {
+        "claude-code": ("claude", places.file("$claude/")), "codex": ("codex", places.file("$codex/"))
+    }  # fmt: skip
+    for client, row in _ROWS.items():
+        file = row.files.get("user") or row.files.get("local")
+        traces[client] = (row.program, places.file(file).parent if file else None)
     return tuple(
         client
         for client, (program, folder) in traces.items()
         # Path.is_dir raises for a folder that may not be looked into.
-        if shutil.which(program, path=path) or os.path.isdir(folder)  # noqa: PTH112
+        if shutil.which(program, path=path) or (folder is not None and os.path.isdir(folder))  # noqa: PTH112
     )
 
 

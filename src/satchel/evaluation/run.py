@@ -195,7 +195,7 @@ def evaluate(
     Raises NoIndexError where there is no repository, GitError, UsageError for impossible numbers.
     """
     tokens = satchel.settings.budget_max_tokens if max_tokens is None else max_tokens
-    budget = satchel.request("budget", max_tokens=tokens).max_tokens
+    budget = satchel.request("budget", max_tokens=tokens).budget.max_tokens
     folder = satchel.places.index.parent.parent / "evaluate" / satchel.places.index.name
     if questions:
         mined, fresh = Mined([*reversed(questions)]), True

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from satchel.answer.candidates import CHARACTERS_PER_TOKEN, Step
+from satchel.answer.fitting import cut, refilled
 from satchel.answer.items import build_items
 from satchel.answer.packing import REFILLS, SMALLEST_PIECE, Inputs, Packing, TextFrame
 from satchel.answer.render.frame import NOTICE, reference_lines
@@ -22,7 +23,7 @@ from satchel.codec import iso_time
 from satchel.graph.nodes import Overflow, field_lines, node_of
 from satchel.graph.request import GraphRequest
 from satchel.safety.sanitize import clean_field
-from satchel.tokens import TokenCounter
+from satchel.tokens import TokenCounter, most_within
 from satchel.types import ContextItem, Detail, Format, ShownBefore
 
 HEADER_RESERVE = 200
@@ -218,26 +219,30 @@ def fitted_page(page: GraphPage, section: Section, uncap: Callable[[], None]) ->
     # two steps away filled the last tokens beside the names of nearer ones.
     inputs = Inputs([section], page.counter, NODE_FRAME, merges_twins=False, clearly_less=0.5)
     packing = Packing(inputs, limit - max(HEADER_RESERVE, head))
-    if limit >= SUMMARY_BUDGET:
-        packing.fit()
-        kept = _overflow_tokens(page, packing, max(HEADER_RESERVE - head, 0))
-        for _ in range(REFILLS):
-            spare = limit - kept - page.text(build_items(packing, page.key), ())[1]
-            if spare < SMALLEST_PIECE or not packing.refill(spare):
-                break
-        uncap()
-        _grow(page, section, packing, limit - kept)
-    most = MAX_OVERFLOW if limit >= SUMMARY_BUDGET else SUMMARY_OVERFLOW
-    while True:
+
+    def write() -> Fitted:
         items = build_items(packing, page.key)
-        over = page.text(items, ())[1] - limit
-        if over <= 0:
-            return _with_overflow(page, packing, items, page.overflow(items, most))
-        if not packing.take_back(over):
-            return Fitted(packing), []
+        return Fitted(packing, *page.text(items, ()), tuple(items))
+
+    most = SUMMARY_OVERFLOW
+    if limit >= SUMMARY_BUDGET:
+        most = MAX_OVERFLOW
+        packing.fit()
+        bare = write()
+        kept = limit - _overflow_tokens(page, bare, max(HEADER_RESERVE - head, 0))
+        refilled(bare, write, lambda fitted: kept - fitted.used)
+        uncap()
+        _grow(page, section, packing, lambda: kept - write().used)
+    fitted = cut(write(), limit, lambda _, over: write() if packing.take_back(over) else None)
+    if fitted.used > limit:
+        return Fitted(packing), []
+    overflow = page.overflow(fitted.items, most)
+    named = overflow[: most_within(len(overflow), limit, lambda count: page.text(fitted.items, overflow[:count])[1])]
+    text, used = page.text(fitted.items, named)
+    return fitted._replace(text=text, used=used), named
 
 
-def _grow(page: GraphPage, section: Section, packing: Packing, limit: int) -> None:
+def _grow(page: GraphPage, section: Section, packing: Packing, spare_room: Callable[[], int]) -> None:
     """Show more of the shortened nodes, the best first, while there is room."""
     picks = [group.picks[-1] for group in packing.groups[section].values()]
     for candidate, step in sorted(picks, key=lambda pick: (-pick[0].value, pick[0].chunk.id)):
@@ -245,7 +250,7 @@ def _grow(page: GraphPage, section: Section, packing: Packing, limit: int) -> No
         if shrink is None or step.detail is Detail.FULL:
             continue
         for _ in range(REFILLS):
-            spare = limit - page.text(build_items(packing, page.key), ())[1]
+            spare = spare_room()
             if spare < SMALLEST_PIECE:
                 return
             text = packing.groups[section][candidate.group].picks[-1][1].text
@@ -256,31 +261,12 @@ def _grow(page: GraphPage, section: Section, packing: Packing, limit: int) -> No
                 break
 
 
-def _overflow_tokens(page: GraphPage, packing: Packing, room: int) -> int:
+def _overflow_tokens(page: GraphPage, bare: Fitted, room: int) -> int:
     """Return the tokens of as many names of the overflow as fit into the room reserved for them."""
-    items = build_items(packing, page.key)
-    overflow = page.overflow(items, MAX_OVERFLOW)
-    bare = page.text(items, ())[1]
-    taken = 0
-    for count in range(1, len(overflow) + 1):
-        more = page.text(items, overflow[:count])[1] - bare
-        if more > room:
-            break
-        taken = more
-    return taken
+    overflow = page.overflow(bare.items, MAX_OVERFLOW)
 
+    def tokens_with(count: int) -> int:
+        return page.text(bare.items, overflow[:count])[1] - bare.used
 
-def _with_overflow(
-    page: GraphPage, packing: Packing, items: Sequence[ContextItem], overflow: list[Overflow]
-) -> tuple[Fitted, list[Overflow]]:
-    """Return the text, which fits without them, with as many names of the overflow as fit."""
-    least, most = 0, len(overflow)
-    (text, used), named = page.text(items, ()), overflow[:0]
-    while least < most:
-        middle = (least + most + 1) // 2
-        longer, count = page.text(items, overflow[:middle])
-        if count <= page.request.max_tokens:
-            least, text, used, named = middle, longer, count, overflow[:middle]
-        else:
-            most = middle - 1
-    return Fitted(packing, text, used, tuple(items)), named
+    count = most_within(len(overflow), room, tokens_with)
+    return tokens_with(count) if count else 0

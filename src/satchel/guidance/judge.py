@@ -118,7 +118,7 @@ class WordJudge:
         if self._embedder is not None and open_ones and text:
             vectors = self._embedder.embed_documents([text, *open_ones.values()])
             for place, cosine in zip(open_ones, vectors[1:] @ vectors[0], strict=True):
-                is_said = any(_terms(word) & terms for word in _telling(open_ones[place]))
+                is_said = any(_terms(word) & terms for word in _content_words(open_ones[place]))
                 opinions[place] = _by_meaning(float(cosine), opinions[place], self._embedder, is_said=is_said)
         return opinions
 
@@ -129,14 +129,14 @@ class WordJudge:
         from satchel.embed.static import StaticTable  # here, because most calls judge no conditions
 
         table = StaticTable()
-        said = table.embed_documents(_telling(text))
+        said = table.embed_documents(_content_words(text))
 
         def nearness(condition: str) -> Mapping[str, float]:
-            telling = _telling(condition)
-            if not telling or not len(said):
+            content_words = _content_words(condition)
+            if not content_words or not len(said):
                 return {}
-            cosines = table.embed_documents(telling) @ said.T
-            return dict(zip(telling, cosines.max(axis=1).tolist(), strict=True))
+            cosines = table.embed_documents(content_words) @ said.T
+            return dict(zip(content_words, cosines.max(axis=1).tolist(), strict=True))
 
         return nearness
 
@@ -224,12 +224,12 @@ def _topics_of(terms: Iterable[str]) -> set[int]:
 def _is_known(condition: str) -> bool:
     """Return whether the words that distinguish a condition from others mostly belong to topics."""
     plain, ambiguous = _topics()
-    telling = _telling(condition)
-    known = sum(any(term in plain or term in ambiguous for term in _terms(word)) for word in telling)
-    return known > 0 and known >= weights.KNOWN_SHARE * len(telling)
+    content_words = _content_words(condition)
+    known = sum(any(term in plain or term in ambiguous for term in _terms(word)) for word in content_words)
+    return known > 0 and known >= weights.KNOWN_SHARE * len(content_words)
 
 
-def _telling(text: str) -> list[str]:
+def _content_words(text: str) -> list[str]:
     """Return the words that distinguish a condition or situation from others, each once."""
     listed = dict.fromkeys(words(text.casefold()))
     return [word for word in listed if word not in STOP_WORDS and word not in _frame() and not word.isdigit()]

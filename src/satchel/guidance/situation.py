@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -27,7 +26,7 @@ from satchel.errors import UnsafePathError, UsageError
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.sources.code.languages import language_of
-from satchel.system.globs import Globs, problem_of
+from satchel.system.globs import Globs, is_among, problem_of
 from satchel.text import linear_pattern
 from satchel.types import Json
 from satchel.vocabulary import is_number, parse_moment
@@ -346,7 +345,7 @@ def _check_names(label: str, names: Sequence[str], entries: Sequence[str]) -> Co
     """Compare names of the situation with entries such as `edit_*`, ignoring case."""
     for entry in entries:
         for name in names:
-            if fnmatchcase(name.casefold(), entry.casefold()):
+            if is_among(name.casefold(), (entry.casefold(),)):
                 return ConditionResult(
                     holds=True, reason=f"{label} {name}" + (f" is like {entry}" if _WILD.search(entry) else "")
                 )

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from satchel.system.files import WILD, SkipReason, translate
+from satchel.system.files import SkipReason
+from satchel.system.globs import WILD, translate
 from satchel.text import word_lists
 
 WILDCARD_LIMIT = 5_000

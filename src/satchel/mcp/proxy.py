@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +27,7 @@ from satchel.mcp.pipes import FIRST_SIGNAL_CODE, KILL, Child, Output, Parent, Pi
 from satchel.results.tools import SITUATION_ITEM, call_situation, context_used
 from satchel.safety import sanitize
 from satchel.settings import SETTINGS
+from satchel.system.globs import is_among
 from satchel.system.signals import signals_to
 from satchel.system.threads import Threads
 from satchel.types import Data, Json
@@ -247,7 +247,7 @@ class Relay:
             _release(result, line)
 
     def _is_chosen(self, tool: str) -> bool:
-        return any(fnmatchcase(tool, glob) for glob in self._globs)
+        return is_among(tool, self._globs)
 
     def _hold(self, request: Request, line: bytes) -> None:
         """Let a line wait for its context until the deadline, but never behind a late one."""
@@ -298,7 +298,7 @@ class Relay:
             return
         shown = ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if (more := len(names) - NAMES_SHOWN) > 0 else "")
         for glob in self._globs:
-            if not any(fnmatchcase(name, glob) for name in names):
+            if not any(is_among(name, (glob,)) for name in names):
                 self._say(f"no tool of this server matches {glob!r}: it has {shown}")
 
 

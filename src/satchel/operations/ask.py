@@ -51,7 +51,7 @@ NAMES = Parameter("names", Shape.TEXTS, "Your guess: 4 to 10 identifiers or word
                   is_wished=True, flags=("--names",))  # fmt: skip
 
 PURPOSE = text(
-    "purpose", "find: surest lines, then places; edit: whole functions; read: one text.", vocabulary.PURPOSES,
+    "purpose", "find (default): surest lines, then places; edit: whole functions; read: one text.", vocabulary.PURPOSES,
     default=vocabulary.FIND, flags=("--for",),
 )  # fmt: skip
 
@@ -96,7 +96,7 @@ _REQUEST = (
               flags=("--sources",), is_rare=True),
     Parameter("show_code", Shape.SWITCH, "Show the lines, not only where they are.", default=True,
               aliases=("include_code_content",), flags=("--code",), is_rare=True),
-    Parameter("include", Shape.TEXTS, "PATH, PATH:a-b or FOLDER to show whatever its relevance.", flags=("--include",)),
+    Parameter("include", Shape.TEXTS, "PATH, PATH:a-b or FOLDER to show in any case.", flags=("--include",)),
     EXCLUDE,
     PATHS,
     PURPOSE,
@@ -152,7 +152,7 @@ def _context_query(call: OperationCall) -> Answered:
     is_packed = not (since is None and question.strip()) or options.keys() & {"fill", "view"}
     options.setdefault("purpose", vocabulary.READ if is_packed else vocabulary.FIND)
     request = engine.request(question if is_asked else UNASKED, **options)
-    notes = call.refreshed(call.workspaces, files_first=not needs_history(request, since))
+    notes = call.refreshed(call.workspaces, files_first=not needs_history(request.asked, request.scope, since))
     if since is not None:
         request, changes = engine.answers.about_change(request, since, staged=staged, is_asked=is_asked)
         notes = [*notes, *changes]
@@ -179,11 +179,11 @@ def _search(call: OperationCall) -> Answered:
     filters = call.chosen([parameter.name for parameter in FILTERS])
     request = engine.request(question, types=types, limit=limit, **call.chosen(("searches",)))
     check_filters(filters, types)
-    notes = call.refreshed(call.workspaces, files_first=not needs_history(request))
+    notes = call.refreshed(call.workspaces, files_first=not needs_history(request.asked, request.scope))
     options = call.chosen(("names", "searches", "now", "min_score", "workspace"))
     hits = engine.search(question, types=types, limit=limit, filters=filters, refresh=False, **options)
     hits, uncounted = counted_hits(hits, engine.opened.line_counts.of)
-    envelope = json.search_envelope(request.query, hits, [*notes, *uncounted], engine.store.revision)
+    envelope = json.search_envelope(request.asked.query, hits, [*notes, *uncounted], engine.store.revision)
     why_empty = () if hits else ("nothing here matches the question",)
     return Answered("\n".join(hit_list(hits)), envelope, why_empty)
 
@@ -279,7 +279,7 @@ SEARCH = Operation(
     "List the best files with their best lines, commits, memories: no code.",
     (
         text("question", "What to search for.", aliases=("query",)), text("pattern", "RE2: all matching lines."),
-        text("where", "Tasks in notes: due < today and priority >= high."), NAMES._replace(is_wished=False),
+        text("where", "Tasks in notes, as in: due < today and priority >= high."), NAMES._replace(is_wished=False),
         MAX_TOKENS, PATHS, EXCLUDE, TYPES, LIMIT_EACH, MIN_SCORE, *FILTERS, SEARCHES, NOW, WORKSPACE, REFRESH,
     ),
     _search, json.HITS.schema,

@@ -59,7 +59,9 @@ def _hit_metadata(hit: Hit) -> Data:
     from satchel.answer.items import record_metadata  # here, because memory commands do not need it
 
     chunk = hit.chunk
-    return record_metadata(chunk.id, chunk.fields, chunk.created) if chunk.location is None else {}
+    if chunk.location is not None:  # moved, changed or stale
+        return {"freshness": str(mark)} if (mark := chunk.fields.get("freshness")) else {}
+    return record_metadata(chunk.id, chunk.fields, chunk.created)
 
 
 TEXT = Field({"type": "string"})
@@ -160,7 +162,7 @@ def context_envelope(context: Context, request: AssembleRequest) -> Json:
     """Return a context and the request that it answers."""
     from satchel.answer.request import request_data
 
-    return _answer(context, request.now, request_data(request))
+    return _answer(context, request.asked.now, request_data(request))
 
 
 def graph_envelope(context: Context, request: GraphRequest) -> Json:
@@ -271,6 +273,7 @@ def _part_line(hit: Hit) -> str:
     location = hit.chunk.location
     assert location is not None
     title = "" if hit.chunk.title == location.path else f"  {inert(plain_name(clean_field(hit.chunk.title)))}"
+    title = f"  {mark}{title[1:]}" if (mark := hit.chunk.fields.get("freshness")) else title
     text = (
         ""
         if hit.best_line is None

@@ -115,7 +115,7 @@ STATUS = Operation(
 STATS = Operation(
     "stats", "What agents received",
     "Show what was delivered to agents: tokens against reading the files whole, lessons, and what came too late.",
-    (Parameter("days", Shape.COUNT, "The last N days.", least=1, most=MAX_STATS_DAYS, default=STATS_DAYS), NOW),
+    (Parameter("days", Shape.COUNT, "The last N days (7).", least=1, most=MAX_STATS_DAYS, default=STATS_DAYS), NOW),
     _stats, json.STATS.schema,
 )  # fmt: skip
 

@@ -17,20 +17,30 @@ from satchel import config
 from satchel.answer import plans
 from satchel.answer.candidates import Candidate
 from satchel.answer.fill_policy import FillPolicy
+from satchel.answer.fitting import fit
 from satchel.answer.items import entity_row
 from satchel.answer.packing import Packing
 from satchel.answer.render import RenderRequest, render
-from satchel.answer.request import AssembleRequest, check_budget, check_limit, parse_format, parse_kinds, parse_view
+from satchel.answer.request import (
+    AssembleRequest,
+    TextForm,
+    check_budget,
+    check_limit,
+    parse_format,
+    parse_kinds,
+    parse_view,
+)
 from satchel.answer.search import Workbench
 from satchel.answer.sections import Section, subtract
 from satchel.answer.shapes import with_related
 from satchel.answer.source_lines import FileLines, without_blank_ends
-from satchel.answer.write import Filling, Relate, context_of, fit
+from satchel.answer.write import Filling, Relate, context_of
 from satchel.engine import Satchel, handle_recorder
 from satchel.errors import SatchelError, UsageError
 from satchel.results.candidates import EntityCandidates, searched_context, supply
 from satchel.results.entities import SOURCE, read_results
 from satchel.results.searcher import SEARCHES, AssemblyOptions, Searcher, read_options
+from satchel.safety import sanitize
 from satchel.safety.trust import load_key
 from satchel.search.filters import make_filters
 from satchel.settings import Settings
@@ -105,7 +115,7 @@ class ContextAssembler:
             raise UsageError("the question is empty: say what context is needed")
         searched = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if self._can_search(kind))
         request = self._request(query, limit, max_tokens, kinds=searched)
-        plan = plans.Plan(plans.make_plan(request, {}))
+        plan = plans.Plan(plans.make_plan(request.asked, request.scope, {}))
         return await self._searched(request, plan, [query for _ in plan.sections])
 
     async def get_premortem_context(
@@ -124,7 +134,7 @@ class ContextAssembler:
             )
         filters = make_filters(domain=checked_text("the domain", domain), strategy=strategy)
         request = self._request("", limit, max_tokens, filters=filters, plan=plans.PREMORTEM)
-        plan = plans.premortem_plan(request)
+        plan = plans.premortem_plan(request.scope)
         queries = []
         for section in plan.sections:
             query = plans.PREMORTEM_QUESTIONS[section.title].format(domain=domain, strategy=strategy)
@@ -167,12 +177,12 @@ class ContextAssembler:
         request = chosen.request()
         entities, notes = read_results(rows, self.allow)
         folder = root.resolve()
-        supplied = supply(entities, request, root, self._files_of(folder))
-        with self._index_of(root, is_used=request.related) as store:
+        supplied = supply(entities, request.budget, root, self._files_of(folder))
+        with self._index_of(root, is_used=request.budget.related) as store:
             relate = None
             if store is not None:
                 relate = partial(with_related, bench=Workbench(store, self._files_of(folder), self.key))
-            elif request.related:
+            elif request.budget.related:
                 notes.append(Failure(SOURCE, f"nothing related is named: {root} is not the folder of the searcher"))
             context = self._packed(supplied, request, _bounded([*notes, *supplied.notes]), relate)
         if folder not in self._recorders:
@@ -191,9 +201,8 @@ class ContextAssembler:
         shown = written[1] if view is None else parse_view(view)
         if (layout, shown) == written:
             return context.text
-        frame = RenderRequest(
-            query=context.query, group_by_type=self.options.group_by_type, failures=context.failures, view=shown
-        )
+        form = TextForm(view=shown, group_by_type=self.options.group_by_type)
+        frame = RenderRequest(context.query, form, failures=context.failures)
         return render(frame, context.items, format=layout) if context.items else ""
 
     def clear_cache(self) -> None:
@@ -260,11 +269,14 @@ class ContextAssembler:
         """Fit and render. A file that also has parts among the results is shown only if none of its parts is."""
         kept: list[Candidate] = []
         while True:
-            section = supplied.section(kept, imports=request.imports)
+            section = supplied.section(kept, imports=request.budget.imports)
             sections = [section] if section.candidates else []
-            filling = Filling(request, self, sections, problems, policy=FillPolicy(is_strict=False), relate=relate)
+            filling = Filling(
+                request.asked, request.budget, request.form, self, sections, problems,
+                policy=FillPolicy(is_strict=False), relate=relate,
+            )  # fmt: skip
             fitted = fit(filling)
-            context = context_of(filling, fitted, {"view": request.view})
+            context = context_of(filling, fitted, {"view": request.form.view})
             shown = {item.location.path for item in context.items if item.location is not None}
             dropped = [file for file in supplied.whole_files if file not in kept]
             waiting = [file for file in dropped if file.group not in shown]
@@ -274,7 +286,10 @@ class ContextAssembler:
 
     def _request(self, query: str, limit: int, max_tokens: int, **more: Any) -> AssembleRequest:
         budget = check_budget(max_tokens)
-        return replace(self.options.request(), query=query, limit=check_limit(limit), max_tokens=budget, **more)
+        usual = self.options.request()
+        asked = replace(usual.asked, query=sanitize.text(query, self.allow))
+        scope = replace(usual.scope, limit=check_limit(limit), **more)
+        return replace(usual, asked=asked, scope=scope).within(budget)
 
     def _can_search(self, kind: Kind) -> bool:
         return callable(getattr(self._searcher, SEARCHES[kind.plural], None))

@@ -28,13 +28,14 @@ from satchel.answer.candidates import (
 )
 from satchel.answer.companions import ImportIndex, binding
 from satchel.answer.fill_policy import FillPolicy
+from satchel.answer.fitting import fit
 from satchel.answer.plans import Plan, PlannedSection
 from satchel.answer.render.labels import group_of
-from satchel.answer.request import AssembleRequest, start_of_day
+from satchel.answer.request import AssembleRequest, Budget, start_of_day
 from satchel.answer.sections import Group, Section
 from satchel.answer.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.answer.truncation import LADDER, SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
-from satchel.answer.write import Filling, Marking, context_of, fit
+from satchel.answer.write import Filling, Marking, context_of
 from satchel.codec import iso_time
 from satchel.errors import UsageError
 from satchel.results.entities import (
@@ -99,12 +100,12 @@ class EntityCandidates:
         every = tuple(sorted([*self.candidates, *whole_files], key=lambda candidate: -candidate.value))
         return Section(Kind.CODE, 1.0, every, self.lines, max(len(every), 1), follow=self._imports if imports else None)
 
-    def most_tokens(self, size: float, room: float, request: AssembleRequest) -> float:
+    def most_tokens(self, size: float, room: float, budget: Budget) -> float:
         """Return the tokens for a shortened entity of this size in this room: half, or what the others leave of it."""
         others = sum(file.size for file in (*self.candidates, *self.whole_files)) - size
         # Largest share of the budget for one shortened entity, so that there is room for a second; more if that is
         # small
-        return min(max(request.max_tokens * 0.5, request.max_tokens - others), room)
+        return min(max(budget.max_tokens * 0.5, budget.max_tokens - others), room)
 
     def _imports(self, candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
         outline = self.outlines.get(candidate.group)
@@ -115,13 +116,13 @@ class EntityCandidates:
         return [_import(candidate, group.lines, start, end) for start, end in ranges]
 
 
-def supply(entities: Sequence[Entity], request: AssembleRequest, root: Path, files: FileLines) -> EntityCandidates:
+def supply(entities: Sequence[Entity], budget: Budget, root: Path, files: FileLines) -> EntityCandidates:
     """Return the candidates of entities, which are in order, best first."""
     supplied = EntityCandidates()
     paths = [relative_path(entity.path, root) if entity.path else "" for entity in entities]
     shared = {path for path, entity in zip(paths, entities, strict=True) if path and entity.type not in WHOLE_FILES}
     for rank, (path, entity) in enumerate(zip(paths, entities, strict=True)):
-        candidate = _candidate(entity, path, rank, request, files, supplied)
+        candidate = _candidate(entity, path, rank, budget, files, supplied)
         if candidate is not None:
             is_whole = entity.type in WHOLE_FILES and candidate.group in shared
             (supplied.whole_files if is_whole else supplied.candidates).append(candidate)
@@ -129,7 +130,7 @@ def supply(entities: Sequence[Entity], request: AssembleRequest, root: Path, fil
 
 
 def _candidate(
-    entity: Entity, path: str, rank: int, request: AssembleRequest, files: FileLines, supplied: EntityCandidates
+    entity: Entity, path: str, rank: int, budget: Budget, files: FileLines, supplied: EntityCandidates
 ) -> Candidate | None:
     reason = ""
     if path:
@@ -141,7 +142,7 @@ def _candidate(
             place = locate(entity, lines.lines, outline)
             if isinstance(place, EntityPlace):
                 supplied.lines[path] = lines
-                return _located(entity, rank, lines, place, request, supplied)
+                return _located(entity, rank, lines, place, budget, supplied)
             reason = f"{entity.path} {place}"
     if not entity.content.strip() and not entity.summary.strip():
         note = Failure(SOURCE, f"{entity.label} is left out: {reason}", "give its content or correct lines")
@@ -149,7 +150,7 @@ def _candidate(
         return None
     if reason:
         supplied.notes.append(Failure(SOURCE, f"{entity.label}: {reason}", "the content of the result is shown"))
-    return _record(entity, rank, request, supplied, is_stale=bool(reason))
+    return _record(entity, rank, budget, supplied, is_stale=bool(reason))
 
 
 def _kind(entity: Entity, language: str | None = None) -> Kind:
@@ -162,14 +163,14 @@ def _kind(entity: Entity, language: str | None = None) -> Kind:
 
 
 def _located(
-    entity: Entity, rank: int, lines: Lines, place: EntityPlace, request: AssembleRequest, supplied: EntityCandidates
+    entity: Entity, rank: int, lines: Lines, place: EntityPlace, budget: Budget, supplied: EntityCandidates
 ) -> Candidate:
     language = language_of(lines.path) or ""
     location = Location(lines.path, place.start, place.end, lines.content_hash)
     hit = _hit(entity, rank, _kind(entity, language), location, place, language)
     whole = without_blank_ends(lines.lines, place.start, place.end)
     size = lines_size(lines, *whole)
-    first, last = max(whole[0] - request.context_lines, 1), min(whole[1] + request.context_lines, len(lines.lines))
+    first, last = max(whole[0] - budget.context_lines, 1), min(whole[1] + budget.context_lines, len(lines.lines))
     around = without_blank_ends(lines.lines, first, last)
     steps = [Step(Detail.FULL, (around,))]
     if around != whole:
@@ -179,9 +180,9 @@ def _located(
         signature = signature_range(hit.chunk, lines)
         first = Step(Detail.LINE, ((whole[0], whole[0]),))
         last_resort = first if signature is None else Step(Detail.SIGNATURE, (signature,))
-        most = supplied.most_tokens(size, room, request)
-        forms = shortened_steps(_shortener(request), lines, language, whole, most)
-        beginnings = _beginnings(lines, whole, room) if request.strategy == LADDER else []
+        most = supplied.most_tokens(size, room, budget)
+        forms = shortened_steps(_shortener(budget), lines, language, whole, most)
+        beginnings = _beginnings(lines, whole, room) if budget.strategy == LADDER else []
         return [*forms, *beginnings, last_resort]
 
     return Candidate(hit, hit.score, size, whole[0], lambda: steps, shrink=shrink)
@@ -198,14 +199,12 @@ def _beginnings(lines: Lines, whole: Range, room: float) -> list[Step]:
     return [Step(Detail.SPAN, ((whole[0], last),)) for last in dict.fromkeys(lasts) if last > whole[0]]
 
 
-def _shortener(request: AssembleRequest) -> TruncationStrategy:
-    """Return the strategy of the request. The default ladder needs matched lines, so signature-first replaces it."""
-    return strategy(request.strategy) or SIGNATURE_FIRST
+def _shortener(budget: Budget) -> TruncationStrategy:
+    """Return the strategy of the options. The default ladder needs matched lines, so signature-first replaces it."""
+    return strategy(budget.strategy) or SIGNATURE_FIRST
 
 
-def _record(
-    entity: Entity, rank: int, request: AssembleRequest, supplied: EntityCandidates, *, is_stale: bool
-) -> Candidate:
+def _record(entity: Entity, rank: int, budget: Budget, supplied: EntityCandidates, *, is_stale: bool) -> Candidate:
     place = EntityPlace(0, 0, Freshness.STALE if is_stale else None)
     hit = _hit(entity, rank, _kind(entity), None, place, language_of(entity.path) or "" if entity.path else "")
     body = (entity.content if entity.content.strip() else entity.summary).strip("\n")
@@ -220,7 +219,7 @@ def _record(
             day = iso_time(moment)[:10] if moment else ""
             return [*line_steps(lambda most: lesson_line(entity.fields, most, day))]
         if language:
-            steps = _shortened_texts(body, language, supplied.most_tokens(size, room, request), request)
+            steps = _shortened_texts(body, language, supplied.most_tokens(size, room, budget), budget)
         else:
             rooms = (max(room * share - (NOTE_TOKENS if note else 0), 0) for share in SHRINK_SHARES)
             passages = (excerpt(body, frozenset(), tokens * CHARACTERS_PER_TOKEN) for tokens in rooms)
@@ -230,10 +229,10 @@ def _record(
     return Candidate(hit, hit.score, size, 0, lambda: [Step(Detail.FULL, text=body)], shrink=shrink)
 
 
-def _shortened_texts(body: str, language: str, most: float, request: AssembleRequest) -> list[Step]:
+def _shortened_texts(body: str, language: str, most: float, budget: Budget) -> list[Step]:
     """Return shortened forms of code that came as text."""
     lines, steps = Lines("", tuple(body.split("\n"))), []
-    for step in shortened_steps(_shortener(request), lines, language, (1, len(lines.lines)), most):
+    for step in shortened_steps(_shortener(budget), lines, language, (1, len(lines.lines)), most):
         pieces = [(start, "\n".join(lines.lines[start - 1 : end])) for start, end in step.ranges]
         pieces += [(remark.start, remark.text) for remark in step.remarks]
         steps.append(Step(Detail.SPAN, text="\n".join(text for _, text in sorted(pieces))))
@@ -327,21 +326,22 @@ def searched_context(
     sections, notes = [], [*failures]
     seen: set[str] = set()
     for planned, results in rows:
-        entities, problems = _entities(planned.kind, results, marking.allow, request.now)
+        entities, problems = _entities(planned.kind, results, marking.allow, request.asked.now)
         notes += problems
         if plan.unique:
             entities = [entity for entity in entities if entity.id not in seen]
             seen |= {entity.id for entity in entities}
-        supplied = supply(entities, request, root, files)
+        supplied = supply(entities, request.budget, root, files)
         notes += supplied.notes
         supplied.candidates += supplied.whole_files
-        whole = supplied.section((), imports=request.imports)
+        whole = supplied.section((), imports=request.budget.imports)
         if whole.candidates:
             sections.append(
                 replace(whole, kind=planned.kind, weight=planned.weight, item_limit=planned.limit, title=planned.title)
             )
-    filling = Filling(request, marking, sections, notes, plan, policy=FillPolicy(shares=True, is_strict=False))
-    return context_of(filling, fit(filling), {"view": request.view})
+    policy = FillPolicy(shares=True, is_strict=False)
+    filling = Filling(request.asked, request.budget, request.form, marking, sections, notes, plan, policy=policy)
+    return context_of(filling, fit(filling), {"view": request.form.view})
 
 
 def _entities(

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from satchel.answer.items import record_metadata
-from satchel.answer.request import AssembleRequest, check_budget, check_strategy, parse_format, parse_view
+from satchel.answer.request import (
+    AssembleRequest,
+    check_budget,
+    check_strategy,
+    parse_format,
+    parse_view,
+    request_with,
+)
 from satchel.answer.truncation import LADDER
 from satchel.errors import UsageError
 from satchel.safety import sanitize
@@ -85,7 +92,7 @@ class AssemblyOptions:
         """Return the options as a request without a question."""
         values = {name: getattr(self, option) for option, name in _REQUEST_NAMES.items()}
         values |= {"format": parse_format(self.format), "view": parse_view(self.view)}
-        return AssembleRequest("", max_tokens=self.max_tokens, **values)
+        return request_with(max_tokens=self.max_tokens, **values)
 
     def changed(self) -> dict[str, Any]:
         """Return the options that differ from the defaults, named as in a question."""

@@ -266,7 +266,9 @@ def impact_of_definitions(
     told = [(target, found) for target, found in callers if not is_secondary(target.path)][:IMPACT_IN_TEXT]
     unresolved = {target: relations.unresolved(target, found.sites, FURTHER_FILES) for target, found in told}
     elsewhere = {target: relations.elsewhere(target) for target, _ in told}
-    return Impact(_capped(dependents.rows, relations), tuple(callers), unresolved=unresolved, elsewhere=elsewhere)
+    # A removed definition is still imported, or passed on without a call.
+    uses = {target: relations.uses(target, FURTHER_FILES) for target, _ in told if target.row < 0}
+    return Impact(_capped(dependents.rows, relations), tuple(callers), uses, unresolved=unresolved, elsewhere=elsewhere)
 
 
 def _capped(rows: Mapping[int, Related], relations: Relations) -> dict[int, Related]:

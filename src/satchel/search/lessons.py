@@ -59,7 +59,7 @@ def behind_newer(hits: Sequence[Hit]) -> list[Hit]:
     ordered = list(hits)
     for hit in hits:
         first = hit.chunk.fields.get("newer") or hit.chunk.fields.get("against")
-        other = next((one for one in ordered if first and one.chunk.id.partition(":")[2] == first), None)
+        other = next((later for later in ordered if first and later.chunk.id.partition(":")[2] == first), None)
         if other is not None and ordered.index(other) > ordered.index(hit):
             ordered.remove(other)
             ordered.insert(ordered.index(hit), other)

@@ -142,27 +142,27 @@ def traced_places(query: Query, store: Store, lexicon: Lexicon) -> tuple[list[Tr
     asked = [frame for frame in mentions if frame.path in spoken and frame.path not in pasted.replace("\\", "/")]
     sources = _Sources([*frames, *mentions], store, lexicon)
     secondary = lexicon.columns.document_secondary > 0
-    led: dict[int, TracedPlace] = {}
+    traced: dict[int, TracedPlace] = {}
     tests: set[int] = set()
     failed = set(trace.tests)
     for frame in frames:
         place = _place(frame, sources)
         if place is not None:
-            led.setdefault(place.chunk, place)
+            traced.setdefault(place.chunk, place)
             if frame in failed or secondary[sources.document(place.chunk)]:
                 tests.add(place.chunk)
     for place in _raising(trace, store, lexicon):
-        if place.chunk not in led or led[place.chunk].drifted:
-            led[place.chunk] = place
-    order = list(led)
+        if place.chunk not in traced or traced[place.chunk].drifted:
+            traced[place.chunk] = place
+    order = list(traced)
     ranks = [rank for rank, chunk in enumerate(order) if chunk in tests]
     if ranks and ranks[0] > weights.TRACE_TEST_RANK:
         order.insert(weights.TRACE_TEST_RANK, order.pop(ranks[-1]))
     written = {place.chunk: place for frame in asked for place in _written(frame, sources)}
-    order += [chunk for chunk in written if chunk not in led]
-    led = written | led
+    order += [chunk for chunk in written if chunk not in traced]
+    traced = written | traced
     framed = [
-        led[chunk]._replace(strength=max(1.0 - weights.TRACE_STEP * rank, weights.TRACE_LEAST))
+        traced[chunk]._replace(strength=max(1.0 - weights.TRACE_STEP * rank, weights.TRACE_LEAST))
         for rank, chunk in enumerate(order[: weights.TRACE_PLACES])
     ]
     others = (_place(frame, sources) for frame in mentions if frame not in asked)
@@ -200,11 +200,14 @@ def _place(frame: Frame, sources: _Sources) -> TracedPlace | None:
 
 def _nearest(frame: Frame, defined: Sequence[_Defined], sources: _Sources) -> TracedPlace:
     """Return the line itself where it is in one of these definitions, else the definition that is nearest to it."""
-    for one in defined:
-        if frame.line >= one.line and sources.chunk_at(sources.document(one.chunk), frame.line) == one.chunk:
-            return TracedPlace(one.chunk, frame.line)
-    one = min(defined, key=lambda other: (abs(other.line - frame.line), other.chunk))
-    return TracedPlace(one.chunk, one.line, drifted=True)
+    for definition in defined:
+        if (
+            frame.line >= definition.line
+            and sources.chunk_at(sources.document(definition.chunk), frame.line) == definition.chunk
+        ):
+            return TracedPlace(definition.chunk, frame.line)
+    definition = min(defined, key=lambda other: (abs(other.line - frame.line), other.chunk))
+    return TracedPlace(definition.chunk, definition.line, drifted=True)
 
 
 def _clear(name: str, qualifier: str, defined: Sequence[_Defined], sources: _Sources) -> _Defined | None:

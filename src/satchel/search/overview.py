@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from posixpath import basename, commonpath, dirname
 
 from satchel.safety import sanitize
@@ -104,7 +104,9 @@ def imports_map(store: Store, allow: Sequence[str]) -> Mapping[str, Sequence[obj
     """Return at most 3,000 `files` of code, and `links`: pairs of a file and what it imports, in Go a folder."""
     names = sorted(store.iterate_keys(Kind.CODE), key=lambda name: (is_secondary(name), name))[:3_000]
     safe = {name: sanitize.line(name, allow=allow) for name in names}
-    pairs = sorted({(safe[one], sanitize.line(other, allow=allow)) for one, other in imports_between(store, names)})
+    pairs = sorted(
+        {(safe[importer], sanitize.line(other, allow=allow)) for importer, other in imports_between(store, names)}
+    )
     return {"files": [{"path": safe[name], "secondary": is_secondary(name)} for name in names], "links": [*pairs]}
 
 
@@ -133,7 +135,7 @@ def _entries(
         whole = commonpath([dirname(min(names)), dirname(max(names))]) if is_folder else names[0]
         inside: list[MapEntry] = []
         if is_folder and depth > 1:
-            inside = _entries(whole, {name: sizes[name] for name in names}, commits, allow, depth - 1)
+            inside = _inside(whole, {name: sizes[name] for name in names}, commits, allow, depth - 1)
         entry = MapEntry(
             name=sanitize.line(whole[start:] if whole != path else basename(whole), allow=allow),
             path=whole,
@@ -147,6 +149,21 @@ def _entries(
     return sorted(entries, key=lambda map_entry: (-map_entry.size, map_entry.path))
 
 
+def _inside(
+    path: str, sizes: Mapping[str, int], commits: Mapping[str, int], allow: Sequence[str], depth: int
+) -> list[MapEntry]:
+    """Return what is inside a folder; of a folder in it that is nearly all of it, as in `lib/`, what is inside that."""
+    inside = _entries(path, sizes, commits, allow, depth)
+    main = inside[0]
+    if not main.is_folder or 5 * main.size < 4 * sum(sizes.values()):
+        return inside
+    within = {name: size for name, size in sizes.items() if name.startswith(f"{main.path}/")}
+    named = [
+        replace(entry, name=f"{main.name}/{entry.name}") for entry in _entries(main.path, within, commits, allow, depth)
+    ]
+    return sorted([*named, *inside[1:]], key=lambda map_entry: (-map_entry.size, map_entry.path))
+
+
 def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
     """Return a question about how something works, one about what depends on something, and one about a change.
 
@@ -158,7 +175,7 @@ def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str,
     lines = {
         part.name: part.end - part.start + 1
         for part in store.chunks(row for span in rows for row in span).values()
-        if part.role in {"function", "method"} and _is_telling(part.name)
+        if part.role in {"function", "method"} and _is_specific(part.name)
     }
     last = {name: name.rpartition(".")[2] for name in lines}
     edges = store.edges_to(sorted(set(last.values())), [EdgeType.CALLS])
@@ -188,6 +205,6 @@ def _questions(store: Store, sources: Sequence[str], recent: Sequence[tuple[str,
     return [question for question in questions if question][:MAX_QUESTIONS]
 
 
-def _is_telling(name: str) -> bool:
+def _is_specific(name: str) -> bool:
     last = name.rpartition(".")[2]
     return len(last) >= 4 and last[0].isalpha() and last not in {"main", "init", "setup", "test"}

@@ -341,9 +341,9 @@ def _is_of_lines(trace: Trace) -> bool:
 
 
 def _says_nothing(text: str) -> bool:
-    """Return whether a text without its places has no telling word."""
-    telling = (word.lower() for word in words.words(text) if words.is_meaningful(word))
-    return _SAID_OF_PLACES.issuperset(word for word in telling if not word.isdigit())
+    """Return whether a text without its places has no content word besides those said of places."""
+    content_words = (word.lower() for word in words.words(text) if words.is_meaningful(word))
+    return _SAID_OF_PLACES.issuperset(word for word in content_words if not word.isdigit())
 
 
 def _folders(line: str) -> Iterator[str]:
@@ -443,11 +443,11 @@ def with_names(query: Query, names: Sequence[str]) -> Query:
 
     They weigh less beside a question that names things itself, and do not count as words of the question.
     """
-    is_telling = bool(query.trace.frames) or any(mention.form in TELLING_FORMS for mention in query.symbols)
+    names_things = bool(query.trace.frames) or any(mention.form in TELLING_FORMS for mention in query.symbols)
     line = " ".join(names)
     known = {mention.text for mention in query.symbols}
     guessed = [mention for mention in _symbols(line, Zone.NAMES) if mention.text not in known]
-    weight = weights.NAMES_BESIDE_NAMES if is_telling else weights.NAMES_WEIGHT
+    weight = weights.NAMES_BESIDE_NAMES if names_things else weights.NAMES_WEIGHT
     terms = _terms([*query.zones, (Zone.NAMES, line)], weight)
     return replace(query, terms=terms, symbols=(*query.symbols, *guessed))
 

@@ -20,7 +20,7 @@ from satchel.search.mentions import Mentions, TracedPlace, look_up
 from satchel.search.named import NamedDefinition
 from satchel.search.query import Query
 from satchel.search.shipped import shipped
-from satchel.search.strength import Evidence, aside, is_long, spans_share, title_share
+from satchel.search.strength import Evidence, demoted_documents, is_long, spans_share, title_share
 from satchel.search.votes import Votes, neighbours
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
@@ -98,7 +98,7 @@ def rank(
     scores = bm25.score(lexicon, query.terms)
     mentions = look_up(query, store, lexicon)
     voted = votes.by_document(kind, lexicon) if SearchStrategy.HISTORY not in silent else np.zeros(len(scores.name))
-    peripheral = aside(query, store, lexicon, kind, scores)
+    peripheral = demoted_documents(query, store, lexicon, kind, scores)
     secondary = lexicon.columns.document_secondary > 0
     if kind is Kind.CODE and not query.asks_for_tests:
         secondary &= ~shipped(store, lexicon)
@@ -135,8 +135,8 @@ def rank(
         value[spans] = _in_order_of(meant, value[spans]) if kind is Kind.CODE else meant
     best = float(value[spans].max(initial=-np.inf))
     named = mentions.symbol[lexicon.columns.span_chunk[spans]] >= weights.NAMED_TEST
-    stepped_back = demoted[lexicon.span_document[spans]] & ~named
-    value[spans] += np.where(stepped_back, math.log(weights.SECONDARY_FACTOR), 0.0)
+    demoted_spans = demoted[lexicon.span_document[spans]] & ~named
+    value[spans] += np.where(demoted_spans, math.log(weights.SECONDARY_FACTOR), 0.0)
     _lift_named(value, mentions.asked, lexicon)
     _lift_frames(value, mentions.places, lexicon)
     return Ranking(scores, file_score, signals, file_rank, value, support, mentions, peripheral, evidence, best)
@@ -153,8 +153,8 @@ def shares(ranking: Ranking, lexicon: Lexicon, spans: Sequence[int]) -> FloatArr
     worth = np.exp(np.minimum(weights.SHARE_EXPONENT * (ranking.value[listed] - ranking.best), 0.0))
     # The value of a peripheral file has the factor with the exponent; its share has the full factor.
     factor = weights.SECONDARY_FACTOR ** (1 - weights.SHARE_EXPONENT)
-    aside = np.where(ranking.peripheral[lexicon.span_document[listed]], factor, 1.0)
-    result: FloatArray = worth * aside
+    demotion = np.where(ranking.peripheral[lexicon.span_document[listed]], factor, 1.0)
+    result: FloatArray = worth * demotion
     return result
 
 

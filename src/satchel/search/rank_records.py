@@ -74,7 +74,7 @@ def beside_words(kind: Kind, tier: object, importance: float | None, moment: flo
     return tuple(signals)
 
 
-def set_aside(document: Document) -> tuple[Signal, float] | None:
+def demotion_of(document: Document) -> tuple[Signal, float] | None:
     """Return the signal against a record, and the factor on its relevance; None for nearly all records.
 
     It is against a commit by a bot, or one that only moves versions, and against a failure without a cause.
@@ -506,8 +506,8 @@ def _hit(ranking: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
     moment = document.updated or document.created
     boosts = beside_words(document.kind, document.fields.get("confidence_tier"), document.importance, moment, now)
     is_wanted = ranking.wants_routine and document.kind is Kind.COMMIT
-    aside, factor = (None if is_wanted else set_aside(document)) or (None, 1.0)
-    boosts = (*boosts, aside) if aside is not None else boosts
+    demotion, factor = (None if is_wanted else demotion_of(document)) or (None, 1.0)
+    boosts = (*boosts, demotion) if demotion is not None else boosts
     value = math.log(float(ranking.ranked[position]) / largest) + sum(signal.value * signal.weight for signal in boosts)
     signals = [
         Signal(column.name, round(float(column.values[position]), 4), column.weight)

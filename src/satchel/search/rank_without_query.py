@@ -15,7 +15,7 @@ from satchel.search import bm25, weights
 from satchel.search.chunks import chunk_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.query import analyse
-from satchel.search.rank_records import SearchResult, recency, set_aside, tier_share
+from satchel.search.rank_records import SearchResult, demotion_of, recency, tier_share
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import Lexicon
@@ -60,7 +60,7 @@ class FieldRanking(NamedTuple):
 
 
 def known_records(
-    store: Store, kind: Kind, standing: FieldRanking, *, most: int, filters: Filters = NO_FILTERS, now: float = 0.0
+    store: Store, kind: Kind, ranking: FieldRanking, *, most: int, filters: Filters = NO_FILTERS, now: float = 0.0
 ) -> SearchResult:
     """Return the `most` best records of a kind that the filters admit, each once, best first; ties by id.
 
@@ -68,22 +68,22 @@ def known_records(
     (seconds, 0 for unknown).
     """
     lexicon = store.lexicon(kind)
-    matches = _matches(lexicon, standing.words) if standing.weights.get("match") else {}
+    matches = _matches(lexicon, ranking.words) if ranking.weights.get("match") else {}
     side = filters.axis if kind is Kind.EXPERIENCE else None
     admitted = replace(filters, axis=None) if side else filters
     ranked: list[tuple[float, str, Document, dict[str, float]]] = []
-    every = _newest(store, kind, most) if standing.last else _shelf(store, lexicon, kind).candidates(filters)
+    every = _newest(store, kind, most) if ranking.last else _shelf(store, lexicon, kind).candidates(filters)
     for position, document in enumerate(every):
-        if admitted.admits(document, "") and _is_of_kind(document, standing):
-            shares = _shares(document, standing, matches.get(document.id, 0.0), now)
-            relevance = standing.relevance(shares)
-            if standing.last:
+        if admitted.admits(document, "") and _is_of_kind(document, ranking):
+            shares = _shares(document, ranking, matches.get(document.id, 0.0), now)
+            relevance = ranking.relevance(shares)
+            if ranking.last:
                 relevance = max(relevance, ORDER_LEAST) * ORDER_FACTOR**position
-            aside = set_aside(document)
-            if aside is not None:
-                relevance *= aside[1]
+            demotion = demotion_of(document)
+            if demotion is not None:
+                relevance *= demotion[1]
             ranked.append((-relevance, document.key, document, shares))
-    if not standing.last:
+    if not ranking.last:
         ranked.sort(key=lambda row: row[:2])
     hits: list[Hit] = []
     for start in range(0, len(ranked), PORTION):
@@ -91,7 +91,7 @@ def known_records(
         whole = store.documents(document.id for _, _, document, _ in portion)
         for (low, _, document, shares), part in zip(portion, _sides(store, portion, side or Axis.FULL), strict=True):
             if part is not None and (side is None or part.name == side) and len(hits) < most:
-                hits.append(_hit(whole[document.id], part, -low, standing, shares))
+                hits.append(_hit(whole[document.id], part, -low, ranking, shares))
         if len(hits) == most:
             break
     return SearchResult(tuple(hits), chunks=lexicon.chunk_count)
@@ -132,8 +132,8 @@ def _newest(store: Store, kind: Kind, most: int) -> list[Document]:
     documents = store.documents(ids)
     newest = [documents[identity] for identity in ids if identity in documents]
     if kind is Kind.COMMIT:
-        return [document for document in newest if set_aside(document) is None][:most]
-    return sorted(newest, key=lambda document: set_aside(document) is not None)[:most]
+        return [document for document in newest if demotion_of(document) is None][:most]
+    return sorted(newest, key=lambda document: demotion_of(document) is not None)[:most]
 
 
 def _grouped(documents: Sequence[Document], name: str) -> dict[str, list[Document]]:
@@ -159,7 +159,7 @@ def _matches(lexicon: Lexicon, words: str) -> dict[int, float]:
     return dict(zip(lexicon.columns.document_id.tolist(), share.tolist(), strict=True))
 
 
-def _shares(document: Document, standing: FieldRanking, match: float, now: float) -> dict[str, float]:
+def _shares(document: Document, ranking: FieldRanking, match: float, now: float) -> dict[str, float]:
     """Return the signals of a record that count here and that its kind has."""
     fields = document.fields
     signals: dict[str, float] = {"match": match, "recency": recency(document.updated or document.created, now)}
@@ -170,16 +170,16 @@ def _shares(document: Document, standing: FieldRanking, match: float, now: float
         signals["importance"] = document.importance or 0.0
     elif document.kind is Kind.VALUE:
         signals["support"] = min(float(fields.get("cluster_size", 0)) / weights.FULL_SUPPORT, 1.0)
-        signals["domain"] = _share(fields.get("domains", {}), standing.domain)
-        signals["strategy"] = _share(fields.get("strategies", {}), standing.strategy)
-    return {name: share for name, share in signals.items() if standing.weights.get(name)}
+        signals["domain"] = _share(fields.get("domains", {}), ranking.domain)
+        signals["strategy"] = _share(fields.get("strategies", {}), ranking.strategy)
+    return {name: share for name, share in signals.items() if ranking.weights.get(name)}
 
 
-def _is_of_kind(document: Document, standing: FieldRanking) -> bool:
+def _is_of_kind(document: Document, ranking: FieldRanking) -> bool:
     """Return whether a value rests on enough experiences of the named domain; true for all other records."""
-    is_asked = document.kind is Kind.VALUE and standing.domain
+    is_asked = document.kind is Kind.VALUE and ranking.domain
     least = weights.VALUE_DOMAIN_SHARE
-    return not is_asked or _share(document.fields.get("domains", {}), standing.domain) >= least
+    return not is_asked or _share(document.fields.get("domains", {}), ranking.domain) >= least
 
 
 def _share(counts: Mapping[str, Any], name: str) -> float:
@@ -196,7 +196,7 @@ def _sides(store: Store, portion: Sequence[tuple[Any, Any, Document, Any]], side
 
 
 def _hit(
-    document: Document, part: StoredChunk, relevance: float, standing: FieldRanking, shares: Mapping[str, float]
+    document: Document, part: StoredChunk, relevance: float, ranking: FieldRanking, shares: Mapping[str, float]
 ) -> Hit:
     value = math.log(max(relevance, 1e-6))
     return Hit(
@@ -204,5 +204,5 @@ def _hit(
         relevance=relevance,
         score=value,
         spans=(ScoredSpan(part.start, part.end, value),),
-        signals=tuple(Signal(name, round(share, 4), standing.weights[name]) for name, share in shares.items()),
+        signals=tuple(Signal(name, round(share, 4), ranking.weights[name]) for name, share in shares.items()),
     )

@@ -79,6 +79,8 @@ def _found(store: Store, form: str, value: str) -> list[str]:
     ids = lexicon.columns.document_id[lexicon.columns.chunk_document[chunks]].tolist()
     texts, documents = store.texts(ids), store.documents(ids)
     written = re.compile(rf"(?:(?<![\w&])[#!]|\bGH-|/(?:issues|pulls?|merge_requests)/){value}\b")
-    naming = [(one, found.start()) for one, text in texts.items() if (found := written.search(text)) is not None]
+    naming = [
+        (document, found.start()) for document, text in texts.items() if (found := written.search(text)) is not None
+    ]
     naming.sort(key=lambda row: ("\n" in texts[row[0]][: row[1]], -documents[row[0]].created, documents[row[0]].key))
-    return [documents[one].key for one, _ in naming]
+    return [documents[document].key for document, _ in naming]

@@ -16,7 +16,16 @@ from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entity, S
 from satchel.search.resolve.interfaces import implemented, implementers
 from satchel.search.resolve.modules import folder_of, words_of
 from satchel.search.resolve.names import Names
-from satchel.search.resolve.syntax import CLASSES, above, binding_of, is_base, is_self, owner_of, statement_of
+from satchel.search.resolve.syntax import (
+    CLASSES,
+    above,
+    binding_of,
+    is_base,
+    is_dropped,
+    is_self,
+    owner_of,
+    statement_of,
+)
 from satchel.sources.code.languages import FAMILIES, PROSE, RULES
 from satchel.sources.roles import is_inline_test, is_secondary
 from satchel.store.protocol import Store
@@ -129,7 +138,8 @@ class CallSite(NamedTuple):
 
     `certainty` is 0 to 1. `secondary` marks tests, docs and examples. `through` is the overridden definition that the
     call names, empty where it names the definition itself. `how` is `CALL`, `USE` or `IMPORT`.
-    `statement` are the first and the last line of the short statement around it.
+    `statement` are the first and the last line of the short statement around it; the call `is_dropped` if that is all
+    of a statement, so that nothing uses its result.
     """
 
     path: str
@@ -141,6 +151,7 @@ class CallSite(NamedTuple):
     through: str = ""
     how: str = CALL
     statement: tuple[int, int] = (0, 0)
+    is_dropped: bool = False
 
     @property
     def is_possible(self) -> bool:
@@ -284,7 +295,10 @@ class Relations:
         """Return the names other than its own by which files import a definition."""
         if target.key not in self._imports:
             can_rename = "alias" in RULES.get(target.language, ()) and not self.names.is_member(target)
-            self._imports[target.key] = self._imported_as(target) - {target.name} if can_rename else set()
+            names = self._imported_as(target) - {target.name} if can_rename else set()
+            if target.language == "csharp" and target.name.endswith("Attribute"):
+                names.add(target.name.removesuffix("Attribute"))
+            self._imports[target.key] = names
         return self._imports[target.key]
 
     def _imported_as(self, target: CodeDefinition) -> set[str]:
@@ -432,7 +446,8 @@ class Relations:
     def _site(self, row: int, node: Node, certainty: float, through: str = "", how: str = CALL) -> CallSite:
         name, document, line = self.code.part(row).name, self.code.document_of(row), node.start_point[0] + 1
         secondary = document.secondary or is_inline_test(document.key, name)
-        return CallSite(document.key, line, row, name, secondary, certainty, through, how, statement_of(node))
+        around, dropped = statement_of(node), how == CALL and is_dropped(node)
+        return CallSite(document.key, line, row, name, secondary, certainty, through, how, around, dropped)
 
     @staticmethod
     def _means(entities: Iterable[Entity], target: CodeDefinition) -> bool:
@@ -461,7 +476,7 @@ class Relations:
                 if owner is not None and self._is_of_sibling(file, node, owner):
                     continue
                 yield self._site(row, node, CALL_INHERITED, overridden[min(inherited)])
-            elif self._guesses(entities, file, node) & keys:
+            elif any(guess.key in keys for guess in self.possible(entities, file, node)):
                 yield self._site(row, node, CALL_GUESSED)
 
     def _is_of_sibling(self, file: SourceFile, node: Node, owner: CodeDefinition) -> bool:
@@ -481,22 +496,23 @@ class Relations:
         related = {around.key, *bases} & {owner.key} or {base.key for base in self._all_bases(owner)} & {around.key}
         return bool(homes & bases) and not related
 
-    def _guesses(self, entities: Sequence[Entity], file: SourceFile, node: Node) -> set[tuple[str, str]]:
+    def possible(self, entities: Sequence[Entity], file: SourceFile, node: Node) -> tuple[CodeDefinition, ...]:
         """Return possible targets of a call that syntax cannot resolve: it has no result, or a name of several words.
 
         A class whose base is from outside may have any method, and share the names of its own with the base.
         """
         owner = owner_of(node)
         if entities and not _is_telling(file.text(node)):
-            return set()
+            return ()
         if entities and (owner is None or _is_own(file, node) or set(entities) != {OUTSIDE}):
-            return set()
+            return ()
         guesses = self.names.guess(file, node)
-        return {guess.key for guess in guesses if not entities or not self._has_outside_base(self.owner(guess))}
+        return tuple(guess for guess in guesses if not entities or not self._has_outside_base(self.owner(guess)))
 
     def _has_outside_base(self, definition: CodeDefinition | None) -> bool:
-        classes = [definition, *self._all_bases(definition)] if definition is not None else []
-        return any(OUTSIDE in self.names.bases(each) for each in classes)
+        if definition is None or self.code.is_function(definition):
+            return definition is not None  # an object without a name inside of a function, which may have any base
+        return any(OUTSIDE in self.names.bases(each) for each in (definition, *self._all_bases(definition)))
 
     # What a chunk calls
 

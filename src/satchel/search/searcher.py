@@ -186,14 +186,14 @@ def _file_hits(
         members.setdefault(owner, []).append(number)
     framed = {place.chunk: ranking.frame_strength(place.chunk) for place in ranking.mentions.places}
     asked = {place.chunk: place.line for place in reversed(ranking.mentions.asked)}
-    led = dict.fromkeys(asked, ASKED_STRENGTH) | framed
+    pointed_at = dict.fromkeys(asked, ASKED_STRENGTH) | framed
     shares = rank_files.shares(ranking, lexicon, best).tolist()
     relevances: dict[int, float] = {}
     places = places_of([values[own[0]] for own in members.values()])
     for (chunk, (first, *_)), place in zip(members.items(), places, strict=True):
         relevance = relevance_of(strength, shares[first], place)
-        relevances[chunk] = max(relevance, relevance_of(led[chunk])) if chunk in led else relevance
-    least = 0.0 if led else least_share * max(relevances.values(), default=0.0)
+        relevances[chunk] = max(relevance, relevance_of(pointed_at[chunk])) if chunk in pointed_at else relevance
+    least = 0.0 if pointed_at else least_share * max(relevances.values(), default=0.0)
     owned = [chunk for chunk, relevance in relevances.items() if relevance >= least]
     rows, documents = columns.chunk_row[owned].tolist(), columns.chunk_document[owned].tolist()
     stored = lexicon.stored(chunks_of, owned, partial(chunks_of, store))
@@ -202,10 +202,10 @@ def _file_hits(
     cosines = similar.cosine[owned].tolist() if similar is not None else [0.0] * len(owned)
     hits = []
     for chunk, row, document, called, cosine in zip(owned, rows, documents, calls, cosines, strict=True):
-        own, lead = members[chunk], led.get(chunk, 0.0)
+        own, pointer_strength = members[chunk], pointed_at.get(chunk, 0.0)
         signals = file_signals[document] + _part_signals(called, framed.get(chunk, 0.0), cosine, vector_value)
-        spans = tuple([ScoredSpan(starts[one], ends[one], values[one]) for one in own])
-        file_score = 1.0 + FRAME_FILE * lead if lead else file_scores[document]
+        spans = tuple([ScoredSpan(starts[span], ends[span], values[span]) for span in own])
+        file_score = 1.0 + FRAME_FILE * pointer_strength if pointer_strength else file_scores[document]
         hit = Hit(stored[row][1], relevances[chunk], values[own[0]], spans, signals, file_score)
         hits.append(_at(hit, asked[chunk]) if chunk in asked else hit)
     hits.sort(key=lambda hit: (-hit.score, hit.chunk.id))

@@ -17,7 +17,8 @@ from satchel import text as words
 from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
 from satchel.search.query import PLACE, SENTENCES, Query, Zone, without_words
-from satchel.sources.roles import Peripheral, asked_peripherals, peripheral_role
+from satchel.search.shipped import shipped
+from satchel.sources.roles import Peripheral, asked_peripherals, file_role, peripheral_role
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon, distinct
 from satchel.types import Kind
@@ -127,23 +128,95 @@ _ENDINGS = ("", *words.ENGLISH["endings"])
 _SHORT_FORMS = dict(pair.split("=") for pair in words.ENGLISH["short forms"])
 
 Has = Callable[[Iterable[str]], bool]
+BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
-    """Return the telling words of a question, as written and in its order, that occur in none of these lexicons."""
+    """Return the content words of a question, as written and in its order, that occur in none of these lexicons."""
     searched = [lexicon for lexicon in lexicons if lexicon.chunk_count]
     stop, endings = words.other_language("\n".join(line for _, line in query.zones))
-    telling = list(_telling(query, stop))
-    if not searched or not telling:
+    content_words, pair = list(_content_words(query, stop)), _FEATURE.search(title_of(query))
+    if not searched or not (content_words or pair):
         return ()
-    spelled = [term for word in telling for term in _spellings(words.unaccented(word))]
+    spelled = [term for word in content_words for term in _spellings(words.unaccented(word))]
     present = _present(
-        {*spelled, *(term for word in telling for term in words.terms_of(words.unaccented(word)))}, searched
+        {*spelled, *(term for word in content_words for term in words.terms_of(words.unaccented(word)))}, searched
     )
-    waiting = [word for word in telling if not _is_present(word, lambda terms: not present.isdisjoint(terms))]
+    waiting = [word for word in content_words if not _is_present(word, lambda terms: not present.isdisjoint(terms))]
     forms = partial(_forms, tuple(map(words.unaccented, endings)))
     waiting = [word for word in waiting if not _is_present(word, lambda terms: bool(_present(terms, searched)), forms)]
-    return tuple(islice((word for word in waiting if not _is_in_pieces(word, forms, searched)), MAX_ABSENT))
+    absent = tuple(islice((word for word in waiting if not _is_in_pieces(word, forms, searched)), MAX_ABSENT))
+    if pair and {*pair.groups()}.isdisjoint(absent) and not _is_pair(pair, forms, searched):
+        absent = (f"{pair['first']} {pair['second']}", *absent)[:MAX_ABSENT]
+    return absent
+
+
+def words_of_tests(query: Query, searched: Iterable[tuple[Store, Kind]]) -> tuple[str, ...]:
+    """Return the plain content words of a short question that only tests, examples and code of others have.
+
+    Names are left out: who names a definition of a test asks for it.
+    """
+    if query.asks_for_tests or is_long(query):
+        return ()
+    stop, endings = words.other_language("\n".join(line for _, line in query.zones))
+    content_words = [
+        words.unaccented(word).lower() for word in _content_words(query, stop) if not words.is_compound(word)
+    ]
+    stores = [(store, kind, store.lexicon(kind)) for store, kind in searched] if content_words else []
+    lexicons = [lexicon for _, _, lexicon in stores]
+    primary = [lexicon.derived(words_of_tests, partial(_primary, store, kind)) for store, kind, lexicon in stores]
+    if all(is_primary is lexicon.live_document for is_primary, lexicon in zip(primary, lexicons, strict=True)):
+        return ()
+    first = {word: words.terms_of(word)[0] for word in content_words}
+    present = _present(first.values(), lexicons, primary)
+    forms = {
+        word: {term, *_forms(tuple(map(words.unaccented, endings)), word)}
+        for word, term in first.items()
+        if term not in present
+    }
+    every = {term for terms in forms.values() for term in terms}
+    if every:
+        present, everywhere = _present(every, lexicons, primary), _present(every, lexicons)
+        forms = {word: terms for word, terms in forms.items() if not terms.isdisjoint(everywhere)}
+    return tuple(word for word, terms in forms.items() if terms.isdisjoint(present))
+
+
+def _primary(store: Store, kind: Kind) -> BoolArray:
+    """Return a mask of the documents of a kind without tests, examples and what others wrote."""
+    lexicon = store.lexicon(kind)
+    if kind is Kind.CODE:
+        supports: BoolArray = (lexicon.columns.document_secondary > 0) & ~shipped(store, lexicon)
+        return lexicon.live_document & ~supports if supports.any() else lexicon.live_document
+    keys = [key for key in store.iterate_keys(kind) if kind is Kind.DOC and file_role(key) in _ROLES_OF_TESTS]
+    if not keys:
+        return lexicon.live_document
+    positions = lexicon.document_positions(store.document_ids(kind, keys).values())
+    mask = lexicon.live_document.copy()
+    mask[positions[positions >= 0]] = False
+    return mask
+
+
+_ROLES_OF_TESTS = frozenset({"fixture", "test", "testing"})
+
+
+_FEATURE = words.wording("asks whether there is")
+
+
+def is_pair(word: str) -> bool:
+    """Return whether an absent word is the name of a feature in two words, which may both occur apart."""
+    return " " in word
+
+
+def _is_pair(pair: re.Match[str], forms: Callable[[str], Iterable[str]], lexicons: Sequence[Lexicon]) -> bool:
+    """Return whether the two words of a feature occur together in a few lines.
+
+    A project with a rate here and a limit there has no rate limit.
+    """
+    first, second = map(str.lower, pair.groups())
+    if _present([words.stem(first + second)], lexicons):
+        return True
+    written = [[words.EXACT_MARK + word, *forms(word)] for word in (first, second)]
+    return any(_are_together(written, lexicon) for lexicon in lexicons)
 
 
 def is_long(query: Query) -> bool:
@@ -157,7 +230,7 @@ def sure_sentences(query: Query) -> str:
     return title_of(query) if is_long(query) else "\n".join(lines)
 
 
-def _telling(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
+def _content_words(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
     """Yield the words about the subject of a question, each once; `stop` are the stop words if it is not English."""
     lines = [(zone, line) for zone, line in query.zones if zone in SENTENCES]
     is_message = is_long(query)
@@ -173,7 +246,7 @@ def _telling(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
             # German are sure.
             is_english = word.isascii() and not stop
             is_sure &= is_english or is_code or words.is_unspaced(word) or (place > 0 and word[0].isupper())
-            if is_sure and name.lower() not in seen and _is_telling(name):
+            if is_sure and name.lower() not in seen and _is_content_word(name):
                 seen.add(name.lower())
                 yield name
 
@@ -186,7 +259,7 @@ def without_own_names(query: Query, names: AbstractSet[str]) -> Query:
     """
     names = {name for name in names if COMMON_WORDS.isdisjoint({name, words.stem(name)})}
     stop, _ = words.other_language("\n".join(line for _, line in query.zones))
-    told = {word.lower() for word in _telling(query, stop)}
+    told = {word.lower() for word in _content_words(query, stop)}
     return without_words(query, names) if told & names and told - names else query
 
 
@@ -194,7 +267,7 @@ _UNINFLECTED = words.pattern(r"[\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]{2}")
 """A word of Chinese characters or katakana. Words with other letters of Japanese, and those of Korean, have endings."""
 
 
-def _is_telling(word: str) -> bool:
+def _is_content_word(word: str) -> bool:
     letters = sum(map(str.isalpha, word))
     if words.is_unspaced(word):
         return _UNINFLECTED.search(word) is not None
@@ -281,12 +354,12 @@ def _forms(endings: Sequence[str], word: str) -> list[str]:
     return sorted(forms)
 
 
-def _present(terms: Iterable[str], lexicons: Sequence[Lexicon]) -> set[str]:
-    """Return those of the terms that occur anywhere."""
+def _present(terms: Iterable[str], lexicons: Sequence[Lexicon], among: Sequence[BoolArray] = ()) -> set[str]:
+    """Return those of the terms that occur anywhere; `among` are masks of the documents that count, by default all."""
     missing, present = sorted(terms), set[str]()
-    for lexicon in lexicons:
+    masks = among or [lexicon.live_document for lexicon in lexicons]
+    for lexicon, is_live in zip(lexicons, masks, strict=True):
         rows = lexicon.in_segments(_present, missing, lambda own: 200 + 4 * len(own), partial(_holders, lexicon))
-        is_live = lexicon.live_document
         held = ((term, own) for row in rows for term, own in zip(missing, row, strict=True))
         present |= {term for term, own in held if any(is_live[document] for document in own)}
         missing = [term for term in missing if term not in present]
@@ -325,8 +398,6 @@ def _holders(lexicon: Lexicon, terms: Sequence[str], segments: Sequence[int]) ->
     return [[found[own].astype(np.uint32) for own in row] for row in shares]
 
 
-BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
-
 _ROLES = tuple(Peripheral)
 
 
@@ -337,18 +408,18 @@ class _Roles(NamedTuple):
     paths: dict[int, str]
 
 
-def aside(query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores) -> BoolArray:
+def demoted_documents(query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores) -> BoolArray:
     """Return a mask of the documents of a kind of files that rank lower."""
     roles = lexicon.derived(_Roles, lambda: _roles(store, lexicon, kind))
     if not roles.paths:
         return np.zeros(len(roles.role), dtype=bool)
     requested = [_ROLES.index(role) for role in asked_peripherals(title_of(query))]
-    steps_back = (roles.role >= 0) & lexicon.live_document & ~np.isin(roles.role, requested)
+    demoted = (roles.role >= 0) & lexicon.live_document & ~np.isin(roles.role, requested)
     mentioned = [mention.text.lower().strip("/") for mention in query.paths]
     for position, path in roles.paths.items() if mentioned else ():
         if any(_is_named(path.lower(), name) for name in mentioned):
-            steps_back[position] = False
-    return steps_back & ~_far_better(query, store, lexicon, kind, scores, steps_back)
+            demoted[position] = False
+    return demoted & ~_far_better(query, store, lexicon, kind, scores, demoted)
 
 
 def title_of(query: Query) -> str:
@@ -378,14 +449,14 @@ def _roles(store: Store, lexicon: Lexicon, kind: Kind) -> _Roles:
 
 
 def _far_better(
-    query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores, steps_back: BoolArray
+    query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores, demoted: BoolArray
 ) -> BoolArray:
-    """Return the documents in `steps_back` with a chunk that matches far better than any other file."""
-    best = np.zeros(len(steps_back))
+    """Return the documents in `demoted` with a chunk that matches far better than any other file."""
+    best = np.zeros(len(demoted))
     np.maximum.at(best, lexicon.columns.chunk_document, scores.chunk_matched)
-    ordinary = lexicon.live_document & ~steps_back & (lexicon.columns.document_secondary == 0)
+    ordinary = lexicon.live_document & ~demoted & (lexicon.columns.document_secondary == 0)
     bar = float(scores.document_matched[ordinary].max(initial=0.0))
-    better = steps_back & (best > 0) & (best >= weights.FAR_BETTER * bar)
+    better = demoted & (best > 0) & (best >= weights.FAR_BETTER * bar)
     if kind is not Kind.CODE and better.any():
         code = store.lexicon(Kind.CODE)
         matched = bm25.score(code, query.terms).document_matched[

@@ -18,6 +18,7 @@ from satchel.answer.omissions import with_best_lines
 from satchel.answer.pipeline import assemble
 from satchel.answer.request import (
     AssembleRequest,
+    SearchOptions,
     check_limit,
     check_names,
     check_now,
@@ -38,7 +39,7 @@ from satchel.settings import Settings
 from satchel.system.git import find_repository
 from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, LINE_KINDS, Context, Failure, Hit, Kind, Usage
-from satchel.vocabulary import Moment, checked_text, workspace_names
+from satchel.vocabulary import checked_text, workspace_names
 
 if TYPE_CHECKING:
     from satchel.answer.pattern import Matches
@@ -88,43 +89,20 @@ class AnswerService:
     def __init__(self, root: OpenRoot, receipts: ReceiptService, guides: MakeGuides) -> None:
         self._root, self._receipts, self._guides = root, receipts, guides
 
-    def search(
-        self,
-        question: str,
-        *,
-        types: Iterable[str] = (),
-        names: Iterable[str] = (),
-        limit: int = 10,
-        filters: Mapping[str, Any] | None = None,
-        searches: Iterable[str] = (),
-        now: Moment | None = None,
-        min_score: float | None = None,
-        refresh: bool = True,
-        workspace: str | Sequence[str] = (),
-    ) -> list[Hit]:
-        """Return the best hits of each kind asked for (by default all that have chunks).
-
-        Of each kind there are at most `limit` records, or the best parts of `limit` files, file by file.
-
-        Those of several workspaces (`workspace`: `web,api`) are one list by relevance. A kind whose best hit has less
-        than half of the relevance of the best of all comes after the others.
-
-        `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
-        `searches` are the retrievers to use (names: `satchel.search.filters`), `names` likely names in the code.
-        Without a `min_score`, weak matches are left out.
-        """
+    def search(self, question: str, options: SearchOptions, *, refresh: bool) -> list[Hit]:
+        """As `Satchel.search`."""
         check_question(question)
-        kinds, conditions, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
+        if unknown := sorted(options.keys() - SearchOptions.__annotations__.keys()):
+            names = ", ".join(sorted({*SearchOptions.__annotations__, "refresh"}))
+            raise UsageError(f"unknown option {', '.join(unknown)}: choose from {names}")
+        limit, workspace = options.get("limit", 10), options.get("workspace", ())
+        kinds, conditions = parse_kinds(options.get("types", ())), parse_filters(options.get("filters") or {})
+        quiet = silent(parse_strategies(options.get("searches", ())))
         check_limit(limit)
-        guesses, floor = check_names(names), check_score(min_score)
+        guesses, floor = check_names(options.get("names", ())), check_score(options.get("min_score"))
         query = analyse(sanitize.text(question, self._root.settings.redact_allow))
-        moment = check_now(now)
-        options = {
-            "candidates": max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD),
-            "filters": conditions,
-            "now": moment,
-            "silent": quiet,
-        }
+        moment = check_now(options.get("now"))
+        candidates = max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD)
 
         def found(root: OpenRoot, store: Store) -> list[Hit]:
             with root.memory_snapshot() as memory:
@@ -132,7 +110,8 @@ class AnswerService:
                 available = bench.kinds()
                 named = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
                 searched = [kind for kind in named if kind is not Kind.CONTEXT]
-                ask = kind_search(bench, with_guesses(query, guesses, bench), **options)
+                asked = with_guesses(query, guesses, bench)
+                ask = kind_search(bench, asked, candidates=candidates, filters=conditions, now=moment, silent=quiet)
                 results = balanced({kind: ask(kind) for kind in searched})
                 terms = frozenset(term.term for term in query.terms)
 
@@ -182,24 +161,24 @@ class AnswerService:
         from satchel.answer.pattern import MAX_LINES, expression, for_texts, groups_of, packed  # few have a pattern
         from satchel.sources.notes import TaskFilter, is_note
 
-        request = make_request(sanitize.text(question, self._root.settings.redact_allow), self._root.settings, options)
-        today = datetime.fromtimestamp(request.now or time.time()).astimezone().date()
+        request = make_request(question, self._root.settings, options)
+        today = datetime.fromtimestamp(request.asked.now or time.time()).astimezone().date()
         found: Any = TaskFilter(where, today) if where else expression(pattern)
         in_texts = None if where else for_texts(pattern)
-        roots = self._root.siblings(request.workspaces) or {"": self._root}
-        terms = frozenset(term.term for term in analyse(request.query).terms)
+        roots = self._root.siblings(request.asker.workspaces) or {"": self._root}
+        terms = frozenset(term.term for term in analyse(request.asked.query).terms)
 
         def groups(root: OpenRoot, prefix: str) -> list[Any]:
             root.refresh()
 
             def wanted(path: str) -> bool:
-                return is_path_wanted(request, path) and (not where or is_note(path))
+                return is_path_wanted(request.scope, path) and (not where or is_note(path))
 
             return root.read(lambda store: list(groups_of(wanted, found, store, root.lines, prefix, in_texts)))
 
         every = [group for name, root in roots.items() for group in groups(root, f"{name}/" if name else "")]
         most_lines = 20 if where else MAX_LINES  # a task is worth its line
-        return packed(every, terms, counter(request.tokenizer), request.max_tokens, most_lines)
+        return packed(every, terms, counter(request.budget.tokenizer), request.budget.max_tokens, most_lines)
 
     def request(self, question: str, **options: Any) -> AssembleRequest:
         """Return a checked request from the settings and these options, named as in `assemble`.
@@ -211,11 +190,10 @@ class AnswerService:
         if change is not None and isinstance(question, str) and not question.strip():
             question = change.question
         check_question(question, has_pins=bool(options.get("include")))
-        settings = self._root.settings
-        request = make_request(sanitize.text(question, settings.redact_allow), settings, options)
-        if not self._root.siblings(request.workspaces):
-            return replace(request, workspaces=())
-        if request.change is not None:
+        request = make_request(question, self._root.settings, options)
+        if not self._root.siblings(request.asker.workspaces):
+            return replace(request, asker=replace(request.asker, workspaces=()))
+        if request.asked.change is not None:
             raise UsageError(ONE_TREE)
         return request
 
@@ -227,12 +205,12 @@ class AnswerService:
         Where that says that something is not found, or is weak, `catch_up` may bring the index up to date.
         """
         account = self._receipts.account_of(request)
-        with self._receipts.traced(request.limit) as tell:
+        with self._receipts.traced(request.scope.limit) as tell:
             context = self._assembled(request, notes, account)
-            if catch_up is not None and _is_unsure(context) and catch_up(workspaces=request.workspaces):
+            if catch_up is not None and _is_unsure(context) and catch_up(workspaces=request.asker.workspaces):
                 context = self._assembled(request, notes, account)
             tell(context)
-        return self._receipts.keep(context, account, request.session, handles_of(context), request.workspaces)
+        return self._receipts.keep(context, account, handles_of(context), request.asker.workspaces)
 
     def unrecorded(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """Return an answer without recording it: its handles cannot be expanded. For internal questions."""
@@ -245,29 +223,27 @@ class AnswerService:
         What the lessons do not need of their share is for the context. Nothing is recorded.
         """
         account = self._receipts.account_of(request)
-        for attempt in attempts(self._root, request.workspaces):
+        for attempt in attempts(self._root, request.asker.workspaces):
             with attempt as states:
                 bench = bench_of(states, (), account)
-                searched = search(request, bench)
+                searched = search(request.asked, request.scope, request.budget.max_tokens, bench)
                 noted = bench._replace(notes=(*bench.notes, *searched.failures))
-                asked, meta = (
-                    replace(request, max_tokens=lesson_tokens(request.max_tokens)),
-                    {"revision": bench.revision},
-                )
-                lessons = lessons_context(asked, noted, in_order(searched.lessons)[:MAX_LESSONS], "", meta)
-                request = replace(request, max_tokens=max(request.max_tokens - lessons.usage.used, 1))
+                share = replace(request.budget, max_tokens=lesson_tokens(request.budget.max_tokens))
+                told = in_order(searched.lessons)[:MAX_LESSONS]
+                lessons = lessons_context(share, request.form.format, noted, told, "", {"revision": bench.revision})
+                request = request.within(max(request.budget.max_tokens - lessons.usage.used, 1))
                 context = assemble(request, bench, self._guides, searched.without_lessons)
-        deliver = partial(self._receipts.keep, lessons, account, request.session, handles_of(lessons))
+        deliver = partial(self._receipts.keep, lessons, account, handles_of(lessons))
         return Unasked(lessons, deliver, request, with_account(self._marked(context), account, ()))
 
     def deliver(self, request: AssembleRequest, context: Context) -> Context:
         """Record handles and session of an answer of `unrecorded` that is sent after all."""
         account = self._receipts.account_of(request)
-        return self._receipts.keep(context, account, request.session, handles_of(context), request.workspaces)
+        return self._receipts.keep(context, account, handles_of(context), request.asker.workspaces)
 
     def _assembled(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
         """Return the answer, with a mark of the settings that shaped it."""
-        for attempt in attempts(self._root, request.workspaces):
+        for attempt in attempts(self._root, request.asker.workspaces):
             with attempt as states:
                 context = assemble(request, bench_of(states, notes, account), self._guides)
         return self._marked(context)
@@ -283,7 +259,7 @@ class AnswerService:
         Without a question (`is_asked` false) the change itself is the question. Raises UsageError as `change`, and
         NothingChangedError if there is neither a question nor a change.
         """
-        if request.workspaces:
+        if request.asker.workspaces:
             raise UsageError(ONE_TREE)
         change = self.change(revision, staged=staged)
         if change.is_empty and not is_asked:
@@ -292,24 +268,27 @@ class AnswerService:
             raise NothingChangedError(
                 f"nothing changed in the {change.target} {since}{unseen}: name another revision, or ask a question"
             )
-        query = request.query if is_asked else change.question
-        shares = {kind: int(request.max_tokens * share) for kind, share in weights.REVIEWED.items()}
-        reserves = {**shares, **request.reserves}
-        return replace(request, query=query, change=change, reserves=reserves), change_notes(change)
+        query = request.asked.query
+        if not is_asked:
+            query = sanitize.text(change.question, self._root.settings.redact_allow)
+        shares = {kind: int(request.budget.max_tokens * share) for kind, share in weights.REVIEWED.items()}
+        reserves = {**shares, **request.budget.reserves}
+        asked, budget = replace(request.asked, query=query, change=change), replace(request.budget, reserves=reserves)
+        return replace(request, asked=asked, budget=budget), change_notes(change)
 
     def tests_of_change(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """Return the tests that cover the change of a request, one per line, the surest and nearest first."""
         from satchel.answer.render.change import tests_alone
         from satchel.search.change_impact import reach_of_change
 
-        change, tokens = request.change, counter(request.tokenizer)
+        change, tokens = request.asked.change, counter(request.budget.tokenizer)
         assert change is not None
         reach = self._root.read(partial(reach_of_change, change))
-        text = tests_alone(reach.tests, tokens, request.max_tokens)
-        usage = Usage(request.max_tokens, tokens.count(text), tokens.name, tokens.exact, "")
+        text = tests_alone(reach.tests, tokens, request.budget.max_tokens)
+        usage = Usage(request.budget.max_tokens, tokens.count(text), tokens.name, tokens.exact, "")
         failures = sanitize.failures(notes, self._root.settings.redact_allow)
         meta = {"change": reach.data()}
-        return Context(request.query, text, request.format, (), usage, failures=failures, meta=meta)
+        return Context(request.asked.query, text, request.form.format, (), usage, failures=failures, meta=meta)
 
     def change(self, revision: str = "HEAD", *, staged: bool = False) -> Change:
         """Return what differs between a revision and the work tree, or with `staged` the staging area; for `assemble`.
@@ -347,8 +326,8 @@ def best_each(hits: Iterable[Hit], limit: int) -> list[Hit]:
 def strong_first(hits: Sequence[Hit]) -> list[Hit]:
     """Return hits with those of kinds that match much less than the best one at the end."""
     best = {hit.chunk.kind: hit.relevance for hit in sorted(hits, key=lambda hit: hit.relevance)}
-    half = max(best.values(), default=0.0) / 2
-    return sorted(hits, key=lambda hit: best[hit.chunk.kind] < half)
+    least = max(best.values(), default=0.0) / weights.KIND_LEAD
+    return sorted(hits, key=lambda hit: best[hit.chunk.kind] < least)
 
 
 def settings_mark(settings: Settings) -> dict[str, str]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import types
 from satchel.answer.pins import parse_pin
-from satchel.answer.render import RenderRequest, render
+from satchel.answer.render import RenderRequest, elsewhere_line, render
+from satchel.answer.request import TextForm
 from satchel.answer.sections import subtract
 from satchel.answer.source_lines import Unreadable, joined, without_blank_ends
 from satchel.errors import GitError, UsageError
@@ -27,7 +27,7 @@ from satchel.sources.outline import outline_file, readable
 from satchel.store.records import Document
 from satchel.system import files
 from satchel.system.git import find_repository
-from satchel.tokens import TokenCounter
+from satchel.tokens import TokenCounter, most_within
 from satchel.types import HandleTarget
 from satchel.vocabulary import checked_names
 
@@ -90,7 +90,37 @@ def expand(
             failures.append(result)
         else:
             expanded.append(result)
-    return _packed(expanded, tuple(failures), counter, max_tokens, layout, roots[""].key)
+    used = tuple(_used_elsewhere(expanded, roots, counter, max_tokens))
+    return _packed(expanded, tuple(failures), counter, max_tokens, layout, roots[""].key, used)
+
+
+def _used_elsewhere(
+    expanded: Sequence[Expanded], roots: Mapping[str, OpenRoot], counter: TokenCounter, max_tokens: int
+) -> Iterator[str]:
+    """Yield a line for each definition that files in other languages name, as the list of its calls has it."""
+    for row in expanded[:MAX_LISTED]:
+        if row.target.kind is not types.Kind.CODE:
+            continue
+        from satchel.search.relations import Relations  # here, because records and documents need no relations
+
+        root, text = roots[row.target.workspace], "\n".join(row.lines)
+        name = row.target.name or _name_at(row.target.path, text, row.ranges)
+        relations = Relations(root.store_of(row.target.kind))
+        definition = relations.named(row.target.path, name) if name else None
+        prefix = f"{row.target.workspace}/" if row.target.workspace else ""
+        found = relations.elsewhere(definition) if definition is not None else {}
+        if found:
+            files = [{"path": f"{prefix}{path}", "lines": lines} for path, lines in found.items()]
+            yield elsewhere_line({"name": name, "elsewhere": files}, counter, max_tokens)
+
+
+def _name_at(path: str, text: str, ranges: Sequence[types.Range]) -> str:
+    """Return the name of the definition that is on these lines alone, empty for other lines."""
+    if len(ranges) != 1:
+        return ""
+    lines = text.split("\n")
+    named = [part for part in outline_file(path, text)[1].parts if part.name]
+    return next((part.name for part in named if without_blank_ends(lines, part.start, part.end) == ranges[0]), "")
 
 
 def _uncovered(targets: Sequence[HandleTarget]) -> list[HandleTarget]:
@@ -233,9 +263,12 @@ def _packed(
     max_tokens: int,
     layout: types.Format,
     key: bytes,
+    used: tuple[str, ...],
 ) -> types.Context:
     is_numbered = any(_LINES.search(row.target.id) for row in expanded)
-    rendering = RenderRequest(failures=failures, overview=False, show_handles=True, is_numbered=is_numbered)
+    rendering = RenderRequest(
+        form=TextForm(show_handles=True), failures=failures, overview=False, is_numbered=is_numbered
+    )
     items: list[types.ContextItem] = []
     overflow: list[types.Omission] = []
 
@@ -243,6 +276,9 @@ def _packed(
         return counter.count(render(rendering, [*items, *more], format=layout))
 
     whole = [_shown(row, _line_count(row.ranges), key) for row in expanded]
+    with_used = rendering._replace(call_sites=used)
+    if used and counter.count(render(with_used, whole, format=layout)) <= max_tokens:
+        rendering = with_used  # the code itself comes first
     needed = counter.count(render(rendering, whole, format=layout)) if whole else 0
     for row, complete in zip(expanded, whole, strict=True):
         item = complete if tokens([complete]) <= max_tokens else _shortened(row, tokens, max_tokens, key)
@@ -319,9 +355,9 @@ def _shortened(
     """Return as many lines from the beginning as fit, None if not even one does; a record is not cut."""
     if row.item.location is None:
         return None
-    counts = range(1, _line_count(row.ranges))
-    fitting = bisect_right(counts, max_tokens, key=lambda count: tokens([_shown(row, count, key)]))
-    return _shown(row, counts[fitting - 1], key) if fitting else None
+    most = _line_count(row.ranges) - 1
+    fitting = most_within(most, max_tokens, lambda count: tokens([_shown(row, count, key)]))
+    return _shown(row, fitting, key) if fitting else None
 
 
 def _left_out(row: Expanded, needed: int) -> types.Omission:
@@ -334,6 +370,9 @@ def _left_out(row: Expanded, needed: int) -> types.Omission:
         content_hash=target.content_hash, rest=rest,
     )  # fmt: skip
 
+
+MAX_LISTED = 3
+"""Definitions whose uses in other languages are listed."""
 
 LINES_TOLD = 6
 """Most lines told that contain the name of no definition."""

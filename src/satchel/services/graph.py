@@ -457,7 +457,7 @@ class GraphService:
                 with attempt as states:
                     context = self._answer(request, bench_of(states, notes, account))
             tell(context)
-        return self._receipts.keep(context, account, request.session, node_handles(context), request.workspaces)
+        return self._receipts.keep(context, account, node_handles(context), request.workspaces)
 
     def _answer(self, request: GraphRequest, bench: Workbench) -> Context:
         if bench.prefix:  # what is kept is compared with the files of this root

@@ -82,12 +82,12 @@ class GuidanceService:
         moment = make_situation(situation, self._allow, self._root.places.root)
         options.setdefault("limit", ITEMS)
         request = make_request(moment.purpose, self._root.settings, options)
-        account = self._receipts.account(request.session, request.ledger, pins=request.pins)
+        account = self._receipts.account_of(request)
         before = [*notes, *(self._root.refresh() if refresh else ())]
         with self._receipts.traced() as tell:
             answer, final, handles = self._assembled(moment, request, context, judge, before, account)
             tell(answer)
-        return self._receipts.keep(answer, account, request.session, handles), final
+        return self._receipts.keep(answer, account, handles), final
 
     def guides_for(self, task: str, now: float) -> tuple[list[Guide], list[Failure]]:
         """Return the contexts and instruction files that apply to a task at a time, without what their rules inject."""
@@ -108,12 +108,13 @@ class GuidanceService:
         if not isinstance(meta["situation"], Mapping):
             raise UsageError("the saved situation is damaged: save it again with `satchel situation --json`")
         moment = make_situation(meta["situation"], self._allow)
-        plain, final = make_request(moment.purpose, self._root.settings, {}), saved_request(saved)
+        plain, final = make_request(moment.purpose, self._root.settings, {}), saved_request(saved, self._allow)
         # These fields of the request are derived from the situation again.
-        request = replace(final, query=moment.purpose, kinds=plain.kinds, pins=plain.pins)
+        asked = replace(final.asked, query=moment.purpose, pins=plain.asked.pins)
+        request = replace(final, asked=asked, scope=replace(final.scope, kinds=plain.scope.kinds))
         path = meta.get("context")
         context = path if isinstance(path, str) else None
-        account = self._receipts.account(request.session, request.ledger, pins=request.pins)
+        account = self._receipts.account_of(request)
         answer, final, _ = self._assembled(moment, request, context, None, notes, account)
         return with_account(answer, account, ()), final
 
@@ -130,7 +131,7 @@ class GuidanceService:
         judging = self._judging(judge)
         verdicts = VerdictFiles(self._root.places.state, self._root.key)
         judge_all = partial(judged, situation=moment, judge=judging[0], memory=verdicts, embedder=self._root.embedder)
-        gathered = gather(self.guides, context, moment, judge_all, request.now)
+        gathered = gather(self.guides, context, moment, judge_all, request.asked.now)
         guides = self._guides_of(gathered, moment)
         named = sanitize.value(context, self._allow)
         meta = {"settings": settings_mark(self._root.settings), "context": named, **_meta(gathered, moment)}
@@ -141,7 +142,7 @@ class GuidanceService:
                 supply = self._supply(gathered, moment, request, bench)
                 kinds = [kind for kind in HISTORY_KINDS if bench.kinds().get(kind)]
                 final = situation_request(request, kinds, [Pin(path) for path in supply.paths])
-                final = final if kinds else replace(final, query="")
+                final = final if kinds else replace(final, asked=replace(final.asked, query=""))
                 every = dict.fromkeys([*bench.notes, *judging[1], *gathered.notes, *supply.notes])
                 own = [*guides, *self._own_guides(supply)]
                 hits = [*supply.hits, *self._history(moment, final, kinds, bench)]
@@ -161,7 +162,7 @@ class GuidanceService:
             return bench.store_of(kind) if available.get(kind) and is_kept else None
 
         sources = Sources(store_of, self._root.places.root, self._allow, self.guides.registry)
-        return supplied(gathered.keys, moment, sources, request.now)
+        return supplied(gathered.keys, moment, sources, request.asked.now)
 
     def _history(
         self, moment: Situation, request: AssembleRequest, kinds: Sequence[Kind], bench: Workbench
@@ -172,15 +173,15 @@ class GuidanceService:
         """
         files = moment.files[:20]  # files of a situation whose history is searched
         # Records of each kind from the history of the files if the situation also has words to search for
-        most = min(3, request.limit) if request.query else request.limit
-        naming = not request.query or intent_of(request.query.split("\n", 1)[0]) is Intent.CHANGES
+        most = min(3, request.scope.limit) if request.asked.query else request.scope.limit
+        naming = not request.asked.query or intent_of(request.asked.query.split("\n", 1)[0]) is Intent.CHANGES
         hits: list[Hit] = []
         for kind in kinds if files else ():
             store = bench.store_of(kind)
             hits += (
                 commits_of(store, files, most)
                 if kind is Kind.COMMIT
-                else bound_records(store, kind, files, bench.store, request.now, naming=naming)[:most]
+                else bound_records(store, kind, files, bench.store, request.asked.now, naming=naming)[:most]
             )
         return hits
 

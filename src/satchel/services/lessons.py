@@ -75,7 +75,7 @@ class LessonService:
         done with the files.
         """
         request = make_request("", self._root.settings, options)
-        account = self._receipts.account(request.session, request.ledger)
+        account = self._receipts.account_of(request)
         recent, failures = recent_files(self._root.places.root) if files is None else (files, [])
         about = LAST_FILES if files is None else ", ".join(clean_field(path) for path in recent[:NAMED_FILES])
         for attempt in attempts(self._root):
@@ -85,32 +85,38 @@ class LessonService:
                 touched = experienced_files(bench.memory) if files is None and bench.memory is not None else []
                 named = [*dict.fromkeys((*touched, *recent))][:MAX_FILES]
                 records = ruling_records if ruling else bound_records
-                bound = (records(bench.store_of(kind), kind, named, bench.store, request.now) for kind in kinds)
+                bound = (records(bench.store_of(kind), kind, named, bench.store, request.asked.now) for kind in kinds)
                 hits = behind_newer(sorted(chain.from_iterable(bound), key=_order))
-                context = lessons_context(request, bench, hits, about, {"revision": bench.revision})
-        return context, partial(self._receipts.keep, context, account, request.session, handles_of(context))
+                context = lessons_context(
+                    request.budget, request.form.format, bench, hits, about, {"revision": bench.revision}
+                )
+        return context, partial(self._receipts.keep, context, account, handles_of(context))
 
     def brief(self, request: AssembleRequest, answer: Callable[[AssembleRequest], Context]) -> Context:
         """Return the brief of a request, which `answer` gives: in Markdown after the lessons of the last files."""
-        if request.format is not Format.MARKDOWN:
+        if request.form.format is not Format.MARKDOWN:
             return answer(request)
-        room = max(int(request.max_tokens * WORK_SHARE), 1)
+        room = max(int(request.budget.max_tokens * WORK_SHARE), 1)
         lessons, deliver = self.told(
-            None, max_tokens=room, tokenizer=request.tokenizer, session=request.session, now=request.now
+            None,
+            max_tokens=room,
+            tokenizer=request.budget.tokenizer,
+            session=request.asker.session,
+            now=request.asked.now,
         )
         if not lessons.items:
             return answer(request)
-        exclude = (*request.exclude, *(item.id for item in lessons.items))
-        rest = max(request.max_tokens - lessons.usage.used - BETWEEN, 1)
-        context = answer(replace(request, max_tokens=rest, exclude=exclude))
+        exclude = (*request.scope.exclude, *(item.id for item in lessons.items))
+        rest = max(request.budget.max_tokens - lessons.usage.used - BETWEEN, 1)
+        context = answer(replace(request, scope=replace(request.scope, exclude=exclude)).within(rest))
         deliver()
         text = "\n\n".join(filter(None, (lessons.text, context.text if context.items else "")))
-        used = counter(request.tokenizer).count(text)
+        used = counter(request.budget.tokenizer).count(text)
         return replace(
             context,
             text=text,
             items=(*lessons.items, *context.items),
-            usage=context.usage._replace(limit=request.max_tokens, used=used),
+            usage=context.usage._replace(limit=request.budget.max_tokens, used=used),
             sources_used=dict(Counter(lessons.sources_used) + Counter(context.sources_used)),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.errors import UsageError
 from satchel.memory import scope
@@ -40,6 +40,13 @@ if TYPE_CHECKING:
 
 SESSION_VARIABLES = ("SATCHEL_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 """Environment variables with the session of whoever calls, the first that is set."""
+
+
+class Repaired(NamedTuple):
+    """Names of records that could not be read: those that were brought back, and those that were removed."""
+
+    restored: list[str]
+    removed: list[str]
 
 
 class MemoryService:
@@ -213,22 +220,34 @@ class MemoryService:
         with store.write() as writer:
             return _move_records(store, writer, self._root.places, old)
 
-    def repair(self) -> list[str]:
-        """Remove the records of all repositories that cannot be read; returns their names."""
+    def repair(self) -> Repaired:
+        """Bring back the records of all repositories that cannot be read, and remove those that nothing else has.
+
+        A memory file is made again as by `restore`, so that what only the changes have is not lost. A server has no
+        such files: there the records are removed.
+        """
         store = self._root.memory_store
         broken = store.unreadable()
-        with store.write() as writer:
-            for kind in {kind for kind, _ in broken}:
-                writer.remove(Kind(kind), [key for name, key in broken if name == kind])
-            writer.merge(never)
-        return [f"{kind} {key}" for kind, key in broken]
+        if broken and not self._root.memory_place.url:
+            self.restore()
+            store = self._root.memory_store
+            present = {(str(kind), key) for kind in Kind if kind in dict(broken) for key in store.keys(kind)}
+            gone = [name for name in broken if name not in present]
+        else:
+            gone = broken
+            with store.write() as writer:
+                for kind in {kind for kind, _ in broken}:
+                    writer.remove(Kind(kind), [key for name, key in broken if name == kind])
+                writer.merge(never)
+        back = [row for row in broken if row not in gone]
+        return Repaired(*([f"{kind} {key}" for kind, key in rows] for rows in (back, gone)))
 
-    def restore(self) -> Restored:
+    def restore(self, *, to_backup: bool = False) -> Restored:
         """Put another file in the place of the memory file; returns from what it was made, and where that is now.
 
-        A sound file goes back to its newest backup. A missing, damaged or newer one becomes the newest backup that can
-        be read, with the changes since and with what can be read of the damaged file. Raises UsageError for a memory on
-        a server.
+        A missing, damaged or newer one becomes the newest backup that can be read, with the changes since and with what
+        can be read of the damaged file. A sound file is refused; with `to_backup` it goes back to its newest backup.
+        Raises UsageError for a memory on a server.
         """
         from satchel.store.sqlite.restore import restore
 
@@ -237,7 +256,7 @@ class MemoryService:
 
         path = self._root.places.memory
         with locked(path.parent):
-            return restore(path)
+            return restore(path, to_backup=to_backup)
 
     def export_memory(self) -> Iterator[str]:
         """Return the whole memory file as JSON Lines, of all repositories, without line ends."""

@@ -156,21 +156,30 @@ class OpenRoot:
 
     @property
     def memory_store(self) -> DatabaseStore:
-        """The durable memory file of all roots, limited to records of this repository and global ones."""
+        """The durable memory file of all roots, limited to records of this repository and global ones.
+
+        One that another process made again is opened again, so that nothing is written to the file of before.
+        """
+        if self._memory_store is not None and self._memory_store.is_replaced:
+            self._memory_store.settle()
+            self._renew_words(self._memory_store)
         if self._memory_store is None:
             from satchel.memory.scope import shared_workspace, workspaces_in_sight
 
             own = workspaces_in_sight(self.places)
             store = self.memory_place.open(workspaces=(*own, *filter(None, (shared_workspace(self._known_first),))))
-            if store.meta(WORDS_VERSION) != ANALYSIS_VERSION:
-                from satchel.memory.records import renew_words
-
-                renew_words(store)
+            self._renew_words(store)
             store.on_write = self.vectors.fill_quickly
             if self.workspace in own:
                 store.before_commit = partial(self._note_home, store)
             self._memory_store = store
         return self._memory_store
+
+    def _renew_words(self, store: DatabaseStore) -> None:
+        if store.meta(WORDS_VERSION) != ANALYSIS_VERSION:
+            from satchel.memory.records import renew_words
+
+            renew_words(store)
 
     @property
     def _known_first(self) -> str:
@@ -277,7 +286,7 @@ class OpenRoot:
         # Unreadable records that a note names.
         keys = ", ".join(clean_field(key, 60) for _, key in [*store.broken.values()][:5])
         message = f"{len(store.broken)} records cannot be read and are left out: {keys}"
-        hint = "`satchel memory restore` brings back what backups have, `satchel memory repair` removes the rest"
+        hint = "`satchel memory repair` brings back what backups and changes have, and removes the rest"
         return (*restored, Failure("memory", message, hint))
 
     def index(
@@ -336,10 +345,12 @@ class OpenRoot:
         workspaces: Sequence[str] = (),
         files_first: bool = False,
     ) -> list[Failure]:
-        """As `Satchel.refresh`. The tree is compared without the lock of the index, which is only needed to write.
+        """Bring the index, or those of `workspaces`, up to date unless just done (and not `at_once`); return notes.
 
-        When another process holds it for long, an index that was published before still answers, with a note. Threads
-        of this process wait for each other instead, so simultaneous questions get the same answer.
+        With `files_first` a new index gets a long history only at the next call; a note says so. The tree is compared
+        without the lock of the index, which is only needed to write. When another process holds it for long, an index
+        that was published before still answers, with a note. Threads of this process wait for each other instead, so
+        simultaneous questions get the same answer.
         """
         from satchel.system.state_files import thread_lock
 

@@ -180,13 +180,12 @@ class ReceiptService:
         self,
         context: Context,
         account: Account | None,
-        session: str,
         handles: Sequence[HandleTarget],
         workspaces: Sequence[str] = (),
     ) -> Context:
         """Record the handles of an answer and its items for the session; return it with failures to do so."""
         self._record([*handles, *reference_handles(context)], workspaces)
-        return with_account(context, account, self._note_shown(session, account, context.items))
+        return with_account(context, account, _note_shown(account, context.items))
 
     def _record(self, handles: Sequence[HandleTarget], workspaces: Sequence[str]) -> None:
         """Record handles, those of an answer from several workspaces with the one that each belongs to."""
@@ -195,7 +194,9 @@ class ReceiptService:
 
     def account_of(self, request: AssembleRequest) -> Account | None:
         """Return the account of the session of a request."""
-        return self.account(request.session, request.ledger, pins=request.pins, shows_lines=request.show_code)
+        return self.account(
+            request.asker.session, request.asker.ledger, pins=request.asked.pins, shows_lines=request.form.show_code
+        )
 
     def account(
         self, session: str, state: str = "", *, pins: Sequence[Pin] = (), shows_lines: bool = True
@@ -205,18 +206,10 @@ class ReceiptService:
             return None
         from satchel.answer.session import Account, read_ledger
 
-        ledger, failures = read_ledger(self.session_file(session), state)
+        file = self.session_file(session)
+        ledger, failures = read_ledger(file, state)
         shown = sanitize.line(session, len(session) + 1, self._root.settings.redact_allow)
-        return Account(shown, self._root.key, ledger, failures, tuple(pins), shows_lines)
-
-    def _note_shown(self, session: str, account: Account | None, items: Sequence[ContextItem]) -> list[Failure]:
-        """Add the items of an answer to the ledger of its session; return failures."""
-        if account is None or not items:
-            return []
-        from satchel.answer.session import add_rows
-
-        failure = add_rows(self.session_file(session), account.ledger, account.rows(items))
-        return [] if failure is None or account.failures else [failure]
+        return Account(shown, self._root.key, file, ledger, failures, tuple(pins), shows_lines)
 
     def session_file(self, session: str) -> SessionFile:
         """Return the ledger of a session in this root; its id is checked already."""
@@ -270,7 +263,7 @@ class ReceiptService:
         self._record(new, workspaces)
         account = self.account(check_session(session))
         failures = account.failures if account is not None else ()
-        return with_account(context, account, [*failures, *self._note_shown(session, account, context.items)])
+        return with_account(context, account, [*failures, *_note_shown(account, context.items)])
 
     def _targets(self, handles: Sequence[str]) -> dict[str, HandleTarget]:
         """Return the targets of handles and places, in their order. Raises UsageError."""
@@ -317,6 +310,16 @@ class ReceiptService:
             )
 
         return self._root.read(asked)
+
+
+def _note_shown(account: Account | None, items: Sequence[ContextItem]) -> list[Failure]:
+    """Add the items of an answer to the ledger of its session; return failures."""
+    if account is None or not items:
+        return []
+    from satchel.answer.session import add_rows
+
+    failure = add_rows(account.file, account.ledger, account.rows(items))
+    return [] if failure is None or account.failures else [failure]
 
 
 def in_one_of(row: HandleTarget, roots: Mapping[str, OpenRoot]) -> HandleTarget:

@@ -81,7 +81,7 @@ def why(
 
     `store` is the index in one published state, `ask` answers a request without keeping the answer.
     """
-    query = with_defined_names(with_commits(analyse(request.query), store), store)
+    query = with_defined_names(with_commits(analyse(request.asked.query), store), store)
     votes = Votes(query, store)
     context = ask(request)
     targets = resolve(target, store, store_of)
@@ -225,14 +225,14 @@ def _reason(
 ) -> tuple[str, str, int]:
     """Return the first stage that leaves a target out: its name, a sentence, and a sufficient budget."""
     kind = target.kind
-    if request.kinds and kind not in request.kinds:
-        return "filter", f"only {', '.join(other.plural for other in request.kinds)} were asked for", 0
+    if request.scope.kinds and kind not in request.scope.kinds:
+        return "filter", f"only {', '.join(other.plural for other in request.scope.kinds)} were asked for", 0
     if not own:
         return "no match", _no_match(rank, target), 0
-    if not is_wanted(own[0], request):
+    if not is_wanted(own[0], request.scope):
         return "filter", "--path or --exclude leaves it out", 0
     best = max(hit.relevance for hit in result.hits)
-    floor = floor_of(kind, best, result.strength, request.min_score)
+    floor = floor_of(kind, best, result.strength, request.scope.min_score)
     if floor is None:
         return "floor", f"nothing of {kind.plural} is relevant enough: the best has {best:.2f}", 0
     if own[0].relevance < floor:
@@ -278,16 +278,18 @@ class Replay(NamedTuple):
     differences: tuple[str, ...]
 
 
-def saved_request(saved: Data) -> AssembleRequest:
-    """Return the request of a saved envelope. Raises UsageError for anything else."""
+def saved_request(saved: Data, allow: Sequence[str] = ()) -> AssembleRequest:
+    """Return the request of a saved envelope; `allow` as in `request_from`. Raises UsageError for anything else."""
     meta = saved.get("meta")
     data = meta.get("request") if isinstance(meta, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(saved.get("text"), str) or "items" not in saved:
         raise UsageError("this is not a saved context: save one with `satchel context QUESTION --json > FILE`")
     if "lens" in data:
         raise UsageError("this is a saved graph context: it is not replayed, ask again with `satchel graph`")
-    request = request_from(data)
-    return replace(request, ledger=str(saved["meta"].get("ledger", ""))) if request.session else request
+    request = request_from(data, allow)
+    if not request.asker.session:
+        return request
+    return replace(request, asker=replace(request.asker, ledger=str(saved["meta"].get("ledger", ""))))
 
 
 def is_of_the_tree(saved: Data) -> bool:

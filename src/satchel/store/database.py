@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.errors import StoreError
 from satchel.store.protocol import Derived, Store
-from satchel.store.records import DamagedStoreError, Row, Run
+from satchel.store.records import DamagedStoreError, Lists, Row, Run
 from satchel.types import NO_REVISION, Kind
 
 if TYPE_CHECKING:
     from satchel.store.writer import Writer
 
 
-_TERMS = "SELECT DISTINCT term FROM postings WHERE segment = ?"
+_TERMS = "SELECT DISTINCT term FROM postings WHERE segment = $1"
 _ORPHANS = {
     what: f"SELECT count(*) FROM {rows}" for what, rows in (
         ("documents without a text", "documents LEFT JOIN texts ON document = id WHERE document IS NULL"),
@@ -39,8 +39,8 @@ class DatabaseStore(Store):
     old name under `SET_ASIDE`. Any other damaged store is never touched.
     """
 
-    def __init__(self, *, disposable: bool, workspaces: Sequence[str] | None) -> None:
-        super().__init__(Derived(), workspaces)
+    def __init__(self, lists: Lists, *, disposable: bool, workspaces: Sequence[str] | None) -> None:
+        super().__init__(Derived(), lists, workspaces)
         self.damage = ""
         """The fault that was met while the store was used, empty if none."""
         self.restored = ""
@@ -89,7 +89,7 @@ class DatabaseStore(Store):
                     ids = state.document_ids(kind, state.keys(kind)).values()
                     state.documents(ids)
                     state.texts(ids)
-                    for segment in state._rows("SELECT id FROM segments WHERE kind = ?", (kind,)):
+                    for segment in state._rows("SELECT id FROM segments WHERE kind = $1", (kind,)):
                         state._fetch_postings([term for (term,) in state._rows(_TERMS, segment)], segment)
                     state.lexicon(kind)
                 except (DamagedStoreError, ValueError) as error:
@@ -115,7 +115,7 @@ class StoreSnapshot(Store):
     """One published state, read by one query at a time. Read-only."""
 
     def __init__(self, store: DatabaseStore, run: Run, revision: str = "") -> None:
-        super().__init__(store._derived, store.workspaces)
+        super().__init__(store._derived, store._lists, store.workspaces)
         self._store = store
         self.vector_index = store.vector_index
         self._run: Run | None = run

@@ -1,6 +1,7 @@
 """A store: the documents, relations and words of one root, or of a user's memory, asked in SQL.
 
-A database supplies connections, transactions and the SQL of its own; everything else is here.
+A database supplies connections, transactions, how it reads lists (`Lists`) and the SQL of its own; everything else is
+here. A binding is `$1`, `$2` ..., which every database understands; numbers rise through the text of a query.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel import text as words
-from satchel.store.records import IN_LIST, DamagedStoreError, DefinitionRow, Document, Place, Row, Stamp, StoredChunk
+from satchel.store.records import DamagedStoreError, DefinitionRow, Document, Lists, Place, Row, Stamp, StoredChunk
 from satchel.types import LINE_KINDS, NO_REVISION, EdgeType, Kind
 
 if TYPE_CHECKING:
@@ -110,8 +111,9 @@ class Store(ABC):
     changes; `statistics` reads every table, which takes some milliseconds.
     """
 
-    def __init__(self, derived: Derived, workspaces: Sequence[str] | None = None) -> None:
+    def __init__(self, derived: Derived, lists: Lists, workspaces: Sequence[str] | None = None) -> None:
         self._derived = derived
+        self._lists = lists
         self.workspaces = tuple(workspaces) if workspaces is not None else None
         self.vector_index: VectorIndex | None = None
         """What finds the nearest vectors without comparing all, None where nothing does."""
@@ -155,9 +157,9 @@ class Store(ABC):
             raise self._damaged(error) from error
 
     def _rows_in(self, sql: str, values: Iterable[Any], extra: Sequence[Any] = ()) -> list[Row]:
-        """Return the rows of a query whose first binding is a list (`IN_LIST`); none for an empty list."""
+        """Return the rows of a query whose first binding is a list; none for an empty list."""
         listed = list(values)
-        return self._rows(sql, (json.dumps(listed), *extra)) if listed else []
+        return self._rows(sql, (self._lists.bound(listed), *extra)) if listed else []
 
     @property
     def revision(self) -> str:
@@ -171,23 +173,23 @@ class Store(ABC):
 
     def meta(self, key: str) -> str | None:
         """Return a value stored by `set_meta`."""
-        rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
+        rows = self._rows("SELECT value FROM meta WHERE key = $1", (key,))
         return str(rows[0][0]) if rows else None
 
     def metas(self, prefix: str) -> dict[str, str]:
         """Return all values whose key has this prefix, by key."""
         return dict(
-            self._rows("SELECT key, value FROM meta WHERE substr(key, 1, ?) = ? ORDER BY key", (len(prefix), prefix))
+            self._rows("SELECT key, value FROM meta WHERE substr(key, 1, $1) = $2 ORDER BY key", (len(prefix), prefix))
         )
 
     def records_of(self, workspace: str) -> int:
         """Return the number of documents of a workspace, of all kinds."""
-        return int(self._rows("SELECT count(*) FROM documents WHERE workspace = ?", (workspace,))[0][0])
+        return int(self._rows("SELECT count(*) FROM documents WHERE workspace = $1", (workspace,))[0][0])
 
     def stamps(self, kind: Kind) -> Mapping[str, Stamp]:
         """Return the stamp of every document of a kind, by key."""
         rows = self._rows(
-            "SELECT key, id, content_hash, size, mtime_ns, changed_ns FROM documents WHERE kind = ?", (kind,)
+            "SELECT key, id, content_hash, size, mtime_ns, changed_ns FROM documents WHERE kind = $1", (kind,)
         )
         return {row[0]: Stamp(*row[1:]) for row in rows}
 
@@ -205,38 +207,41 @@ class Store(ABC):
 
     def keys(self, kind: Kind) -> set[str]:
         """Return keys of all documents of a kind, hidden ones too, of every workspace."""
-        return {row[0] for row in self._rows("SELECT key FROM documents WHERE kind = ?", (kind,))}
+        return {row[0] for row in self._rows("SELECT key FROM documents WHERE kind = $1", (kind,))}
 
     def hidden_keys(self, kind: Kind) -> set[str]:
         """Return keys of the hidden documents of a kind, of every workspace."""
-        return {row[0] for row in self._rows("SELECT key FROM documents WHERE kind = ? AND hidden", (kind,))}
+        return {row[0] for row in self._rows("SELECT key FROM documents WHERE kind = $1 AND hidden", (kind,))}
 
-    def _in_sight(self) -> tuple[str, tuple[str, ...]]:
-        """Return the SQL condition on documents that are searched, counted and listed, with its bindings."""
+    def _in_sight(self, number: int) -> tuple[str, tuple[Any, ...]]:
+        """Return the SQL condition on documents that are searched, counted and listed, with its binding if it has one.
+
+        `number` is that of the binding: the condition comes after all others.
+        """
         visible = f"NOT hidden AND id NOT IN ({', '.join(map(str, self.broken))})" if self.broken else "NOT hidden"
         if self.workspaces is None:
             return visible, ()
-        return f"{visible} AND workspace {IN_LIST}", (json.dumps(self.workspaces),)
+        return f"{visible} AND workspace {self._lists.within(number)}", (self._lists.bound(self.workspaces),)
 
     def _out_of_sight(self, kind: Kind) -> dict[int, list[int]]:
         """Return the positions of the documents of other workspaces and of broken ones, by segment."""
         positions: dict[int, list[int]] = {}
         if self.workspaces is not None or self.broken:
-            in_sight, bindings = self._in_sight()
-            sql = f"SELECT segment, position FROM documents WHERE kind = ? AND NOT hidden AND NOT ({in_sight})"
+            in_sight, bindings = self._in_sight(2)
+            sql = f"SELECT segment, position FROM documents WHERE kind = $1 AND NOT hidden AND NOT ({in_sight})"
             for segment, position in self._rows(sql, (kind, *bindings)):
                 positions.setdefault(segment, []).append(position)
         return positions
 
     def iterate_keys(self, kind: Kind) -> Iterator[str]:
         """Return keys of visible documents in order."""
-        in_sight, bindings = self._in_sight()
-        rows = self._rows(f"SELECT key FROM documents WHERE kind = ? AND {in_sight} ORDER BY key", (kind, *bindings))
+        in_sight, bindings = self._in_sight(2)
+        rows = self._rows(f"SELECT key FROM documents WHERE kind = $1 AND {in_sight} ORDER BY key", (kind, *bindings))
         return (row[0] for row in rows)
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
         """Return documents by id; unknown and broken ones are left out."""
-        sql = f"SELECT {_DOCUMENT_COLUMNS} FROM documents WHERE id {IN_LIST}"
+        sql = f"SELECT {_DOCUMENT_COLUMNS} FROM documents WHERE id {self._lists.within(1)}"
         with self._decoding():
             return {
                 row[0]: _document(row)
@@ -245,34 +250,35 @@ class Store(ABC):
 
     def document(self, kind: Kind, key: str) -> Document | None:
         """Return the document with this key."""
-        rows = self._rows(f"SELECT {_DOCUMENT_COLUMNS} FROM documents WHERE kind = ? AND key = ?", (kind, key))
+        rows = self._rows(f"SELECT {_DOCUMENT_COLUMNS} FROM documents WHERE kind = $1 AND key = $2", (kind, key))
         with self._decoding():
             return _document(rows[0]) if rows else None
 
     def newest(self, kind: Kind, most: int) -> list[int]:
         """Return ids of the newest visible documents of a kind, at most `most`, the newest first; ties by key."""
-        in_sight, bindings = self._in_sight()
-        sql = f"SELECT id FROM documents WHERE kind = ? AND {in_sight} ORDER BY created DESC, key LIMIT ?"
+        in_sight, bindings = self._in_sight(2)
+        limit = 2 + len(bindings)
+        sql = f"SELECT id FROM documents WHERE kind = $1 AND {in_sight} ORDER BY created DESC, key LIMIT ${limit}"
         return [row[0] for row in self._rows(sql, (kind, *bindings, most))]
 
     def document_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
         """Return ids of the documents with these keys; unknown keys are left out."""
-        sql = f"SELECT key, id FROM documents WHERE key {IN_LIST} AND kind = ?"
+        sql = f"SELECT key, id FROM documents WHERE key {self._lists.within(1)} AND kind = $2"
         return dict(self._rows_in(sql, keys, (kind,)))
 
     def first_rows(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
         """Return row numbers of the first chunks of the documents with these keys; unknown keys are left out."""
-        sql = f"SELECT key, first_chunk FROM documents WHERE key {IN_LIST} AND kind = ?"
+        sql = f"SELECT key, first_chunk FROM documents WHERE key {self._lists.within(1)} AND kind = $2"
         return dict(self._rows_in(sql, keys, (kind,)))
 
     def places(self, rows: Iterable[int]) -> dict[int, Place]:
         """Return the places of these chunks by row number; unknown and hidden ones are left out."""
-        in_sight, bindings = self._in_sight()
+        in_sight, bindings = self._in_sight(2)
         sql = (
             "SELECT row, document, kind, key, chunks.name, twin, tags, "
             "CASE WHEN updated > created THEN updated ELSE created END, secondary, "
             "row = first_chunk FROM chunks JOIN documents ON documents.id = document "
-            f"WHERE row {IN_LIST} AND {in_sight}"
+            f"WHERE row {self._lists.within(1)} AND {in_sight}"
         )
         with self._decoding():
             return {row[0]: _place(row) for row in self._rows_in(sql, rows, bindings)}
@@ -283,29 +289,32 @@ class Store(ABC):
 
     def texts(self, documents: Iterable[int]) -> dict[int, str]:
         """Return the redacted texts of these documents; unknown ids are left out."""
-        sql = f"SELECT document, body FROM texts WHERE document {IN_LIST}"
+        sql = f"SELECT document, body FROM texts WHERE document {self._lists.within(1)}"
         with self._decoding():
             return {document: zlib.decompress(body).decode() for document, body in self._rows_in(sql, documents)}
 
     def chunks(self, rows: Iterable[int]) -> dict[int, StoredChunk]:
         """Return chunks by row number; unknown rows are left out."""
-        sql = f"SELECT {_CHUNK_COLUMNS} FROM chunks WHERE row {IN_LIST}"
+        sql = f"SELECT {_CHUNK_COLUMNS} FROM chunks WHERE row {self._lists.within(1)}"
         return {row[0]: StoredChunk(*row) for row in self._rows_in(sql, rows)}
 
     def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:
         """Return where these names (case-sensitive, unqualified) are defined, without those above `most` chunks."""
-        few = "SELECT count(*) FROM (SELECT DISTINCT chunk FROM definitions WHERE name = value LIMIT ?) AS few"
-        condition, extra = ("", ()) if most is None else (f" WHERE ({few}) <= ?", (most + 1, most))
-        sql = (
-            "SELECT name, owner, chunk, line FROM definitions WHERE name IN "
-            f"(SELECT value FROM json_each(?){condition}) ORDER BY name, chunk, line"
-        )
+        if most is None:
+            few, chosen, extra = "", self._lists.within(1), tuple[int, ...]()
+        else:  # counted once for each name: in one condition a server may count for each of its definitions
+            count = "SELECT count(*) FROM (SELECT DISTINCT chunk FROM definitions WHERE name = value LIMIT $2) AS held"
+            few = f"WITH few AS MATERIALIZED (SELECT value FROM {self._lists.table(1)} WHERE ({count}) <= $3) "
+            chosen, extra = "IN (SELECT value FROM few)", (most + 1, most)
+        sql = f"{few}SELECT name, owner, chunk, line FROM definitions WHERE name {chosen} ORDER BY name, chunk, line"
         return [DefinitionRow(*row) for row in self._rows_in(sql, names, extra)]
 
     def paths_named(self, names: Sequence[str], stems: Sequence[str]) -> list[tuple[int, str]]:
         """Return (document id, path) of files with one of these file names, or stems (name without its last suffix)."""
-        rows = self._rows_in(f"SELECT id, key FROM documents WHERE name {IN_LIST}", names)
-        return sorted({*rows, *self._rows_in(f"SELECT id, key FROM documents WHERE stem {IN_LIST}", stems)})
+        rows = self._rows_in(f"SELECT id, key FROM documents WHERE name {self._lists.within(1)}", names)
+        return sorted(
+            {*rows, *self._rows_in(f"SELECT id, key FROM documents WHERE stem {self._lists.within(1)}", stems)}
+        )
 
     def edges_from(self, rows: Sequence[int], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
         """Return (source row, type, target) of the edges from these chunks."""
@@ -317,14 +326,17 @@ class Store(ABC):
 
     def edge_targets(self, types: Sequence[EdgeType]) -> list[str]:
         """Return the different targets of all edges of these types, in their order."""
-        rows = self._rows_in(f"SELECT DISTINCT target FROM edges WHERE type {IN_LIST} ORDER BY target", types)
+        rows = self._rows_in(
+            f"SELECT DISTINCT target FROM edges WHERE type {self._lists.within(1)} ORDER BY target", types
+        )
         return [target for (target,) in rows]
 
     def _edges(
         self, column: str, values: Sequence[Any], types: Sequence[EdgeType], order: str
     ) -> list[tuple[int, EdgeType, str]]:
-        sql = f"SELECT source, type, target FROM edges WHERE {column} {IN_LIST} AND type {IN_LIST} ORDER BY {order}"
-        rows = self._rows_in(sql, values, (json.dumps(list(types)),))
+        chosen = f"{column} {self._lists.within(1)} AND type {self._lists.within(2)}"
+        sql = f"SELECT source, type, target FROM edges WHERE {chosen} ORDER BY {order}"
+        rows = self._rows_in(sql, values, (self._lists.bound(types),))
         with self._decoding():
             return [(source, _EDGE_TYPES.get(name) or EdgeType(name), target) for source, name, target in rows]
 
@@ -335,7 +347,7 @@ class Store(ABC):
         if cached is None or cached[0] != revision:
             from satchel.store.segments import Lexicon  # here and below, because callers only name this class
 
-            rows = self._rows("SELECT id, columns, dead FROM segments WHERE kind = ? ORDER BY id", (kind,))
+            rows = self._rows("SELECT id, columns, dead FROM segments WHERE kind = $1 ORDER BY id", (kind,))
             others = self._out_of_sight(kind)
             with self._decoding():
                 segments = [_segment(row, others.get(row[0], ())) for row in rows]
@@ -346,10 +358,11 @@ class Store(ABC):
     def _fetch_postings(self, terms: Sequence[str], segments: Sequence[int]) -> tuple[list[tuple[int, int]], list[Run]]:
         from satchel.store.segments import decode_many
 
-        sql = f"SELECT term, segment, body FROM postings WHERE term {IN_LIST} AND segment {IN_LIST}"
+        chosen = f"term {self._lists.within(1)} AND segment {self._lists.within(2)}"
+        sql = f"SELECT term, segment, body FROM postings WHERE {chosen}"
         numbers = {term: number for number, term in enumerate(terms)}
         with self._decoding():
-            rows = [(numbers[row[0]], *row[1:]) for row in self._rows_in(sql, terms, (json.dumps(segments),))]
+            rows = [(numbers[row[0]], *row[1:]) for row in self._rows_in(sql, terms, (self._lists.bound(segments),))]
             rows.sort()
             return [row[:2] for row in rows], decode_many([row[2] for row in rows])
 
@@ -363,10 +376,10 @@ class Store(ABC):
         return cached[2]
 
     def _vector_rows(self, kind: Kind, fingerprint: str, columns: str) -> list[Row]:
-        in_sight, bindings = self._in_sight()
+        in_sight, bindings = self._in_sight(3)
         return self._rows(
             f"SELECT {columns} FROM vectors v JOIN chunks ON row = v.chunk JOIN documents ON id = document "
-            f"WHERE v.fingerprint = ? AND kind = ? AND {in_sight} ORDER BY v.chunk",
+            f"WHERE v.fingerprint = $1 AND kind = $2 AND {in_sight} ORDER BY v.chunk",
             (fingerprint, kind, *bindings),
         )
 
@@ -386,7 +399,8 @@ class Store(ABC):
         from satchel.store import vectors
 
         def read(rows: Sequence[int]) -> VectorTable:
-            sql = f"SELECT chunk, vector FROM vectors WHERE chunk {IN_LIST} AND fingerprint = ? ORDER BY chunk"
+            chosen = f"chunk {self._lists.within(1)} AND fingerprint = $2"
+            sql = f"SELECT chunk, vector FROM vectors WHERE {chosen} ORDER BY chunk"
             return self._table(self._rows_in(sql, rows, (fingerprint,)), fingerprint, of_many=True)
 
         revision = self.revision
@@ -406,24 +420,27 @@ class Store(ABC):
 
         Tests and examples among the code are left out, here and in `vector_counts`.
         """
-        in_sight, bindings = self._in_sight()
+        in_sight, bindings = self._in_sight(3)
         sql = (
             "SELECT c.row FROM documents d JOIN chunks c ON c.document = d.id "
-            f"WHERE d.kind {IN_LIST} AND {in_sight} AND {_EMBEDDED} AND NOT EXISTS "
-            "(SELECT 1 FROM vectors v WHERE v.fingerprint = ? AND v.chunk = c.row) ORDER BY c.row DESC"
+            f"WHERE d.kind {self._lists.within(1)} AND {_EMBEDDED} AND NOT EXISTS "
+            "(SELECT 1 FROM vectors v WHERE v.fingerprint = $2 AND v.chunk = c.row) "
+            f"AND {in_sight} ORDER BY c.row DESC"
         )
-        return [row[0] for row in self._rows_in(sql, kinds, (*bindings, fingerprint))]
+        return [row[0] for row in self._rows_in(sql, kinds, (fingerprint, *bindings))]
 
     def vector_counts(self, kinds: Sequence[Kind], fingerprint: str) -> Mapping[Kind, tuple[int, int]]:
         """Return (chunks with a vector of this fingerprint, visible chunks) for each of these kinds that has chunks."""
-        in_sight, bindings = self._in_sight()
+        among = f"kind {self._lists.within(1)}"
+        in_sight, bindings = self._in_sight(3)
         sql = (
             "SELECT kind, count(*) FROM vectors v JOIN chunks ON row = v.chunk JOIN documents ON id = document "
-            f"WHERE kind {IN_LIST} AND {in_sight} AND v.fingerprint = ? GROUP BY kind"
+            f"WHERE {among} AND v.fingerprint = $2 AND {in_sight} GROUP BY kind"
         )
-        done: dict[str, int] = dict(self._rows_in(sql, kinds, (*bindings, fingerprint)))
-        sizes = f"SELECT kind, sum(last_chunk - first_chunk + 1) FROM documents WHERE kind {IN_LIST} AND {in_sight}"
-        totals: dict[str, int] = dict(self._rows_in(f"{sizes} AND {_EMBEDDED} GROUP BY kind", kinds, bindings))
+        done: dict[str, int] = dict(self._rows_in(sql, kinds, (fingerprint, *bindings)))
+        in_sight, bindings = self._in_sight(2)
+        sizes = f"SELECT kind, sum(last_chunk - first_chunk + 1) FROM documents WHERE {among} AND {_EMBEDDED}"
+        totals: dict[str, int] = dict(self._rows_in(f"{sizes} AND {in_sight} GROUP BY kind", kinds, bindings))
         return {kind: (done.get(kind, 0), int(totals[kind])) for kind in self.kinds() if kind in totals}
 
     def kinds(self) -> Mapping[Kind, int]:
@@ -440,7 +457,7 @@ class Store(ABC):
         if self._derived.lexicons:
             kinds = [Kind(kind) for (kind,) in self._rows("SELECT DISTINCT kind FROM segments ORDER BY kind")]
             return {kind: words.chunk_count for kind in kinds if (words := self.lexicon(kind)).document_count}
-        in_sight, bindings = self._in_sight()
+        in_sight, bindings = self._in_sight(1)
         sql = f"SELECT kind, sum(last_chunk - first_chunk + 1) FROM documents WHERE {in_sight} GROUP BY kind"
         return _kinds(self._rows(sql, bindings))
 

@@ -34,7 +34,7 @@ BATCH = 1_000
 
 _VECTORS = (
     "SELECT v.chunk, v.vector FROM vectors v JOIN chunks ON row = v.chunk JOIN documents ON id = document "
-    "WHERE v.fingerprint = ? AND kind = ?"
+    "WHERE v.fingerprint = $1 AND kind = $2"
 )
 
 

@@ -60,8 +60,22 @@ RENAMES = (
 )  # fmt: skip
 """Statements after `ALTER TABLE` that give the tables and columns of schema 2 the names of schema 3."""
 
-IN_LIST = "IN (SELECT value FROM json_each(?))"
-"""SQL condition whose binding is a list as JSON."""
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """How a database reads a list that is one binding of a query, the one of a number."""
+
+    within: Callable[[int], str]
+    """The condition that the column before it is one of the list; a `NOT` is written before the column."""
+    table: Callable[[int], str]
+    """A list of texts as a table with the column `value`."""
+    bound: Callable[[Iterable[Any]], Any]
+    """What is bound for a list: a value with a hash."""
+
+
+def numbered(count: int) -> str:
+    """Return the places of so many bindings: `$1, $2, $3`."""
+    return ", ".join(f"${number}" for number in range(1, count + 1))
 
 
 @dataclass(slots=True)
@@ -227,12 +241,18 @@ class Cursor(Protocol):
         ...
 
 
-class WriteConnection(Protocol):
-    """A connection with an open write transaction. Places in SQL are `?`, lists are JSON (`IN_LIST`)."""
+class Connection(Protocol):
+    """A connection that runs statements."""
 
     def execute(self, sql: str, bindings: Sequence[Any] = (), /) -> Cursor:
         """Run one statement."""
         ...
+
+
+class WriteConnection(Connection, Protocol):
+    """A connection with an open write transaction. Bindings in SQL are `$1`, `$2` ..., in this order."""
+
+    lists: Lists
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> object:
         """Run one statement with each of these bindings."""
@@ -243,6 +263,6 @@ class WriteConnection(Protocol):
         ...
 
 
-def rows(connection: WriteConnection, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
+def rows(connection: Connection, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
     """Return all rows of a query. Columns have the types of the schema, which the type checker cannot know."""
     return connection.execute(sql, tuple(bindings)).fetchall()

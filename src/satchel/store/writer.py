@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from satchel import lazy_numpy as np
-from satchel.store.records import IN_LIST, NewDocument, SkippedFile, Stamp, WriteConnection, rows
+from satchel.store.records import NewDocument, SkippedFile, Stamp, WriteConnection, numbered, rows
 from satchel.store.segments import (
     FIELD_LEVELS,
     HEADER_BYTES,
@@ -41,8 +41,6 @@ INHERITED = (
 RANGE_TERMS = 1_000
 """Terms of one segment that are merged at once: together 10 to 50 ms of work, and some megabytes."""
 
-_RANGE = "term > ? AND term <= ?"
-
 
 class _Stopped(Exception):  # noqa: N818 - not a fault: another run merges
     """The caller stops while segments are merged."""
@@ -69,7 +67,7 @@ def _due(connection: WriteConnection, kind: str, gone_share: float) -> list[int]
     """Return the ids of segments to rewrite: those with more deleted ones, and of too many all but a far larger one."""
     segments = rows(
         connection,
-        f"SELECT id, spans, substr(columns, 1, {HEADER_BYTES}), length(dead) FROM segments WHERE kind = ? "
+        f"SELECT id, spans, substr(columns, 1, {HEADER_BYTES}), length(dead) FROM segments WHERE kind = $1 "
         "ORDER BY spans DESC, id",
         (kind,),
     )
@@ -83,7 +81,7 @@ def _due(connection: WriteConnection, kind: str, gone_share: float) -> list[int]
 
 def _gone_share(connection: WriteConnection, segment: int, head: bytes) -> float:
     """Return the share of a segment's documents that were deleted. Hidden ones do not count: rewriting keeps them."""
-    ((remaining,),) = rows(connection, "SELECT count(*) FROM documents WHERE segment = ?", (segment,))
+    ((remaining,),) = rows(connection, "SELECT count(*) FROM documents WHERE segment = $1", (segment,))
     return 1 - int(remaining) / max(document_count(head), 1)
 
 
@@ -92,7 +90,7 @@ def _merge(connection: WriteConnection, kind: str, ids: Sequence[int], should_st
     renumber: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
     bases = (0, 0, 0)
     for segment in ids:
-        ((blob,),) = rows(connection, "SELECT columns FROM segments WHERE id = ?", (segment,))
+        ((blob,),) = rows(connection, "SELECT columns FROM segments WHERE id = $1", (segment,))
         kept, numbers, bases = _living(connection, segment, decode_columns(blob), bases)
         if len(kept.document_id):
             renumber[segment] = numbers
@@ -101,29 +99,29 @@ def _merge(connection: WriteConnection, kind: str, ids: Sequence[int], should_st
     merged = Columns(*(np.concatenate(part) for part in parts))
     parts.clear()
     target = _next_segment(connection)
-    marks = ", ".join("?" * len(ids))
+    among, listed = connection.lists.within(1), (connection.lists.bound(ids),)
     documents = merged.document_id
     if len(documents):
-        hidden = rows(connection, f"SELECT id FROM documents WHERE hidden AND segment IN ({marks})", tuple(ids))
+        hidden = rows(connection, f"SELECT id FROM documents WHERE hidden AND segment {among}", listed)
         dead_positions = np.flatnonzero(np.isin(documents, [row[0] for row in hidden]))
         connection.execute(
-            "INSERT INTO segments VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO segments VALUES ($1, $2, $3, $4, $5)",
             (target, kind, len(merged.span_chunk), encode_columns(merged), dead_positions.astype("<i8").tobytes()),
         )
     del merged  # of a million documents 70 MB, which the postings need now
     if renumber:
         _merge_postings(connection, renumber, target, should_stop)
-    connection.execute(f"DELETE FROM postings WHERE segment IN ({marks})", tuple(ids))
-    connection.execute(f"DELETE FROM segments WHERE id IN ({marks})", tuple(ids))
+    connection.execute(f"DELETE FROM postings WHERE segment {among}", listed)
+    connection.execute(f"DELETE FROM segments WHERE id {among}", listed)
     connection.executemany(
-        "UPDATE documents SET segment = ?, position = ? WHERE id = ?",
+        "UPDATE documents SET segment = $1, position = $2 WHERE id = $3",
         ((target, position, document) for position, document in enumerate(documents.tolist())),
     )
 
 
 def _next_segment(connection: WriteConnection) -> int:
     """Return an id that no segment had in an earlier revision: readers keep what they know of a segment."""
-    latest = "SELECT max(id) FROM segments UNION SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?"
+    latest = "SELECT max(id) FROM segments UNION SELECT CAST(value AS INTEGER) FROM meta WHERE key = $1"
     return 1 + max(row[0] or 0 for row in rows(connection, latest, (LAST_SEGMENT,)))
 
 
@@ -131,7 +129,7 @@ def _living(
     connection: WriteConnection, segment: int, columns: Columns, bases: tuple[int, int, int]
 ) -> tuple[Columns, tuple[IntArray, IntArray, IntArray], tuple[int, int, int]]:
     """Return the columns without deleted documents, new numbers of old spans, chunks, documents (-1), and the next."""
-    alive = rows(connection, "SELECT position FROM documents WHERE segment = ?", (segment,))
+    alive = rows(connection, "SELECT position FROM documents WHERE segment = $1", (segment,))
     document_kept = np.zeros(len(columns.document_id), dtype=bool)
     document_kept[[row[0] for row in alive]] = True
     chunk_kept = document_kept[columns.chunk_document]
@@ -164,17 +162,16 @@ def _merge_postings(
     sizes = [[len(renumber[segment][level]) for segment in segments] for level in range(3)]
     bases = np.array([np.cumsum(level) - level for level in sizes], dtype=np.int64)
     place = {segment: number for number, segment in enumerate(segments)}
-    listed = json.dumps(segments)
+    among, listed = f"segment {connection.lists.within(1)}", connection.lists.bound(segments)
     after = ""
     while True:
         if should_stop():
             raise _Stopped
         last = _range_end(connection, segments, after)
-        within, bounds = ("term > ?", (listed, after)) if last is None else (_RANGE, (listed, after, last))
-        postings = rows(
-            connection, f"SELECT term, segment, body FROM postings WHERE segment {IN_LIST} AND {within}", bounds
-        )
-        connection.execute(f"DELETE FROM postings WHERE segment {IN_LIST} AND {within}", bounds)
+        bounds = (listed, after) if last is None else (listed, after, last)
+        chosen = f"FROM postings WHERE {among} AND term > $2" + ("" if last is None else " AND term <= $3")
+        postings = rows(connection, f"SELECT term, segment, body {chosen}", bounds)
+        connection.execute(f"DELETE {chosen}", bounds)
         postings.sort(key=itemgetter(0, 1))
         vocabulary: dict[str, int] = {}
         numbers = np.array([vocabulary.setdefault(row[0], len(vocabulary)) for row in postings], dtype=np.int64)
@@ -185,7 +182,7 @@ def _merge_postings(
             kept = moved >= 0
             posted.append((numbers[owners[kept]], moved[kept], counts[kept]))
         connection.executemany(
-            "INSERT INTO postings VALUES (?, ?, ?)",
+            "INSERT INTO postings VALUES ($1, $2, $3)",
             ((term, target, blob) for term, blob in encode_postings(list(vocabulary), posted)),
         )
         if last is None:
@@ -195,7 +192,7 @@ def _merge_postings(
 
 def _range_end(connection: WriteConnection, segments: Sequence[int], after: str) -> str | None:
     """Return the last term of the next range, None if it reaches the end."""
-    step = "SELECT term FROM postings WHERE segment = ? AND term > ? ORDER BY term LIMIT 1 OFFSET ?"
+    step = "SELECT term FROM postings WHERE segment = $1 AND term > $2 ORDER BY term LIMIT 1 OFFSET $3"
     terms = [row[0] for segment in segments for row in rows(connection, step, (segment, after, RANGE_TERMS))]
     return min(terms, default=None)
 
@@ -251,14 +248,16 @@ class Writer:
             next_document += 1
             next_row += len(document.extraction.parts)
         connection.executemany(
-            f"INSERT INTO documents VALUES ({', '.join('?' * 25)})",
+            f"INSERT INTO documents VALUES ({numbered(25)})",
             (_document_row(entry, segment.id, place) for place, entry in enumerate(entries, len(segment.entries))),
         )
-        connection.executemany("INSERT INTO texts VALUES (?, ?)", map(_text_row, entries))
-        connection.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _each(entries, _chunk_rows))
-        connection.executemany("INSERT INTO definitions VALUES (?, ?, ?, ?)", _each(entries, _definition_rows))
+        connection.executemany("INSERT INTO texts VALUES ($1, $2)", map(_text_row, entries))
         connection.executemany(
-            "INSERT INTO edges VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            "INSERT INTO chunks VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)", _each(entries, _chunk_rows)
+        )
+        connection.executemany("INSERT INTO definitions VALUES ($1, $2, $3, $4)", _each(entries, _definition_rows))
+        connection.executemany(
+            "INSERT INTO edges VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
             (edge for edge in _each(entries, _edge_rows) if _is_name(edge[2])),
         )
         segment.entries += entries
@@ -267,13 +266,13 @@ class Writer:
         """Replace the words of all documents of a kind, which are `entries`; everything else of them stays."""
         connection = self._connection
         segment = self._segments[kind] = _NewSegment(self._next_segment(), list(entries))
-        connection.execute("DELETE FROM postings WHERE segment IN (SELECT id FROM segments WHERE kind = ?)", (kind,))
-        connection.execute("DELETE FROM segments WHERE kind = ?", (kind,))
+        connection.execute("DELETE FROM postings WHERE segment IN (SELECT id FROM segments WHERE kind = $1)", (kind,))
+        connection.execute("DELETE FROM segments WHERE kind = $1", (kind,))
         connection.executemany(
-            "UPDATE documents SET segment = ?, position = ? WHERE id = ?",
+            "UPDATE documents SET segment = $1, position = $2 WHERE id = $3",
             ((segment.id, position, entry.document_id) for position, entry in enumerate(entries)),
         )
-        hidden = rows(connection, "SELECT position FROM documents WHERE kind = ? AND hidden", (kind,))
+        hidden = rows(connection, "SELECT position FROM documents WHERE kind = $1 AND hidden", (kind,))
         segment.dead += [row[0] for row in hidden]
 
     def _next(self, table: str, column: str) -> int:
@@ -291,11 +290,11 @@ class Writer:
             columns, postings = build_segment(segment.entries)
             dead = np.array(sorted(segment.dead), dtype="<i8").tobytes()
             self._connection.execute(
-                "INSERT INTO segments VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO segments VALUES ($1, $2, $3, $4, $5)",
                 (segment.id, kind, len(columns.span_chunk), encode_columns(columns), dead),
             )
             self._connection.executemany(
-                "INSERT INTO postings VALUES (?, ?, ?)", ((term, segment.id, blob) for term, blob in postings)
+                "INSERT INTO postings VALUES ($1, $2, $3)", ((term, segment.id, blob) for term, blob in postings)
             )
         self._segments.clear()
 
@@ -303,17 +302,17 @@ class Writer:
         """Delete documents with their chunks, definitions, edges, text and words; unknown keys are ignored."""
         connection = self._connection
         columns = "id, first_chunk, last_chunk, segment, position"
-        sql = f"SELECT {columns} FROM documents WHERE kind = ? AND key {IN_LIST}"
-        removed = rows(connection, sql, (kind, json.dumps(list(keys))))
+        sql = f"SELECT {columns} FROM documents WHERE kind = $1 AND key {connection.lists.within(2)}"
+        removed = rows(connection, sql, (kind, connection.lists.bound(keys)))
         if not removed:
             return
         for column in ("chunks.row", "definitions.chunk", "edges.source", "vectors.chunk"):
             connection.executemany(
-                f"DELETE FROM {column.partition('.')[0]} WHERE {column} BETWEEN ? AND ?",
+                f"DELETE FROM {column.partition('.')[0]} WHERE {column} BETWEEN $1 AND $2",
                 ((row[1], row[2]) for row in removed),
             )
-        connection.executemany("DELETE FROM texts WHERE document = ?", ((row[0],) for row in removed))
-        connection.executemany("DELETE FROM documents WHERE id = ?", ((row[0],) for row in removed))
+        connection.executemany("DELETE FROM texts WHERE document = $1", ((row[0],) for row in removed))
+        connection.executemany("DELETE FROM documents WHERE id = $1", ((row[0],) for row in removed))
         gone: dict[int, list[int]] = {}
         for row in removed:
             gone.setdefault(row[3], []).append(row[4])
@@ -327,25 +326,25 @@ class Writer:
         self._set_dead(segment, np.union1d(self._dead(segment), np.array(positions, dtype="<i8")))
 
     def _dead(self, segment: int) -> Any:
-        ((blob,),) = rows(self._connection, "SELECT dead FROM segments WHERE id = ?", (segment,))
+        ((blob,),) = rows(self._connection, "SELECT dead FROM segments WHERE id = $1", (segment,))
         return np.frombuffer(blob, dtype="<i8")
 
     def _set_dead(self, segment: int, positions: Any) -> None:
         blob = np.asarray(positions, dtype="<i8").tobytes()
-        self._connection.execute("UPDATE segments SET dead = ? WHERE id = ?", (blob, segment))
+        self._connection.execute("UPDATE segments SET dead = $1 WHERE id = $2", (blob, segment))
 
     def relate(self, edges: Mapping[int, Sequence[tuple[EdgeType, str]]]) -> None:
         """Replace all edges from these chunks (by row number) with these (type, target)."""
-        self._connection.executemany("DELETE FROM edges WHERE source = ?", ((row,) for row in edges))
+        self._connection.executemany("DELETE FROM edges WHERE source = $1", ((row,) for row in edges))
         self._connection.executemany(
-            "INSERT INTO edges VALUES (?, ?, ?, 1.0) ON CONFLICT DO NOTHING",
+            "INSERT INTO edges VALUES ($1, $2, $3, 1.0) ON CONFLICT DO NOTHING",
             ((row, kind, target) for row, ends in edges.items() for kind, target in ends if _is_name(target)),
         )
 
     def restamp(self, stamps: Sequence[Stamp]) -> None:
         """Store new file stamps for unchanged content."""
         self._connection.executemany(
-            "UPDATE documents SET size = ?, mtime_ns = ?, changed_ns = ? WHERE id = ?",
+            "UPDATE documents SET size = $1, mtime_ns = $2, changed_ns = $3 WHERE id = $4",
             ((stamp.size, stamp.mtime_ns, stamp.changed_ns, stamp.document) for stamp in stamps),
         )
 
@@ -355,7 +354,8 @@ class Writer:
         connection.execute("PRAGMA secure_delete = 1")
         connection.execute("UPDATE documents SET changed_ns = 0 WHERE origin = 'file'")
         connection.execute("DELETE FROM skipped" if keeps_vectors else "DELETE FROM skipped; DELETE FROM vectors")
-        connection.execute(f"DELETE FROM meta WHERE key NOT {IN_LIST}", (json.dumps(INHERITED),))
+        lists = connection.lists
+        connection.execute(f"DELETE FROM meta WHERE NOT key {lists.within(1)}", (lists.bound(INHERITED),))
 
     def date_files(self) -> None:
         """Set the date of every file to that of its stamp, also of those whose content was known."""
@@ -364,59 +364,66 @@ class Writer:
     def hide(self, kind: Kind, keys: Iterable[str], shown: Iterable[str] | None = None) -> None:
         """Hide these documents of a kind from search; those `shown`, by default all others, become visible."""
         self.write_words()
-        hidden = json.dumps(list(keys))
-        others = ("NOT ", hidden) if shown is None else ("", json.dumps(list(shown)))
-        moved = "SET hidden = {} WHERE kind = ? AND {} RETURNING segment, position"
-        shown_again = self._places(moved.format("false", f"hidden AND key {others[0]}{IN_LIST}"), kind, others[1])
-        newly_hidden = self._places(moved.format("true", f"NOT hidden AND key {IN_LIST}"), kind, hidden)
+        hidden = list(keys)
+        others = ("NOT key", hidden) if shown is None else ("key", shown)
+        shown_again = self._places("SET hidden = false WHERE hidden AND", kind, *others)
+        newly_hidden = self._places("SET hidden = true WHERE NOT hidden AND", kind, "key", hidden)
         for segment in shown_again.keys() | newly_hidden.keys():
             dead = np.setdiff1d(self._dead(segment), shown_again.get(segment, []))
             self._set_dead(segment, np.union1d(dead, newly_hidden.get(segment, [])))
 
-    def _places(self, change: str, kind: Kind, keys: str) -> dict[int, list[int]]:
+    def _places(self, change: str, kind: Kind, column: str, keys: Iterable[str]) -> dict[int, list[int]]:
         """Change documents, and return the positions of those that changed, by segment."""
         places: dict[int, list[int]] = {}
-        for segment, position in rows(self._connection, f"UPDATE documents {change}", (kind, keys)):
+        lists = self._connection.lists
+        sql = f"UPDATE documents {change} kind = $1 AND {column} {lists.within(2)} RETURNING segment, position"
+        for segment, position in rows(self._connection, sql, (kind, lists.bound(keys))):
             places.setdefault(segment, []).append(position)
         return places
 
     def skip(self, files: Sequence[SkippedFile]) -> None:
         """Store files that were opened and not indexed, so that they are not opened again until they change."""
         self.unskip(file.path for file in files)
-        self._connection.executemany("INSERT INTO skipped VALUES (?, ?, ?, ?, ?)", map(astuple, files))
+        self._connection.executemany("INSERT INTO skipped VALUES ($1, $2, $3, $4, $5)", map(astuple, files))
 
     def unskip(self, paths: Iterable[str]) -> None:
         """Forget these skipped files; unknown paths are ignored."""
-        self._connection.execute(f"DELETE FROM skipped WHERE path {IN_LIST}", (json.dumps(list(paths)),))
+        lists = self._connection.lists
+        self._connection.execute(f"DELETE FROM skipped WHERE path {lists.within(1)}", (lists.bound(paths),))
 
     def set_meta(self, key: str, value: str) -> None:
         """Store one named value."""
         self.unset_meta(key)
-        self._connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
+        self._connection.execute("INSERT INTO meta VALUES ($1, $2)", (key, value))
 
     def unset_meta(self, key: str) -> None:
         """Remove one named value."""
-        self._connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+        self._connection.execute("DELETE FROM meta WHERE key = $1", (key,))
 
     def move(self, workspaces: Sequence[str], workspace: str) -> int:
         """Give the documents of some workspaces to another one; returns their number."""
-        listed = json.dumps(list(workspaces))
-        moved = rows(self._connection, f"SELECT id, fields FROM documents WHERE workspace {IN_LIST}", (listed,))
+        lists = self._connection.lists
+        sql = f"SELECT id, fields FROM documents WHERE workspace {lists.within(1)}"
+        moved = rows(self._connection, sql, (lists.bound(workspaces),))
         changed = ((workspace, _moved(fields, workspace), identity) for identity, fields in moved)
-        self._connection.executemany("UPDATE documents SET workspace = ?, fields = ? WHERE id = ?", changed)
+        self._connection.executemany("UPDATE documents SET workspace = $1, fields = $2 WHERE id = $3", changed)
         return len(moved)
 
     def put_vectors(self, fingerprint: str, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Store vectors (`satchel.store.vectors`) by row number; they replace older ones of this fingerprint."""
-        older = f"DELETE FROM vectors WHERE fingerprint = ? AND chunk {IN_LIST}"
-        self._connection.execute(older, (fingerprint, json.dumps([row for row, _ in vectors])))
+        lists = self._connection.lists
+        older = f"DELETE FROM vectors WHERE fingerprint = $1 AND chunk {lists.within(2)}"
+        self._connection.execute(older, (fingerprint, lists.bound(row for row, _ in vectors)))
         self._connection.executemany(
-            "INSERT INTO vectors VALUES (?, ?, ?)", ((row, fingerprint, vector) for row, vector in vectors)
+            "INSERT INTO vectors VALUES ($1, $2, $3)", ((row, fingerprint, vector) for row, vector in vectors)
         )
 
     def keep_vectors(self, *fingerprints: str) -> None:
         """Delete the vectors of every other fingerprint."""
-        self._connection.execute(f"DELETE FROM vectors WHERE NOT fingerprint {IN_LIST}", (json.dumps(fingerprints),))
+        lists = self._connection.lists
+        self._connection.execute(
+            f"DELETE FROM vectors WHERE NOT fingerprint {lists.within(1)}", (lists.bound(fingerprints),)
+        )
 
     def merge(self, should_stop: Callable[[], bool]) -> None:
         """Merge small or half-dead segments where that is due, unless stopped."""

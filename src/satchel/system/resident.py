@@ -53,8 +53,8 @@ def socket_folder(environ: Mapping[str, str] = os.environ) -> str:
     home, own = environ.get("HOME", ""), environ.get("SATCHEL_HOME", "")
     home = home if home.startswith("/") else ""
     if own:
-        base = home + own[1:] if own.startswith("~/") else os.path.abspath(own)  # noqa: PTH100 - no pathlib here
-        return f"{base}/state/resident"
+        base = home + own[1:] if own.startswith("~/") else own
+        return f"{base}/state/resident" if base.startswith("/") else ""
     state = environ.get("XDG_STATE_HOME", "")
     base = state if state.startswith("/") else home and f"{home}/.local/state"
     return base and f"{base}/satchel/resident"

@@ -9,6 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from satchel.answer.render import RenderRequest, render
+from satchel.answer.request import TextForm
 from satchel.tokens import counter
 from satchel.types import ContextItem, Detail, Format, Signal, View
 from tests.rendered import parse
@@ -58,7 +59,7 @@ def test_the_list_has_eight_lines_and_counts_the_others() -> None:
 def test_two_files_and_records_need_no_list() -> None:
     assert head((*FILES[:2], COMMIT, MEMORY)) == head(())
     assert head(FILES, overview=False) == head(())
-    assert head(FILES, view=View.BLOCKS) == head(())
+    assert head(FILES, form=TextForm(view=View.BLOCKS)) == head(())
 
 
 def test_a_small_budget_gets_a_lean_list_or_none() -> None:
@@ -141,5 +142,5 @@ def test_a_record_that_begins_with_its_title_says_it_once() -> None:
     note = record_item("note", "Plans", "Plans\nfor the week")
     assert "**Note**\n```" in render(RenderRequest(), (note,), format=Format.MARKDOWN)
     assert render(RenderRequest(), (note,), format=Format.PLAIN).count("Plans") == 1
-    sources = render(RenderRequest(show_sources=True), (note,), format=Format.MARKDOWN)
+    sources = render(RenderRequest(form=TextForm(show_sources=True)), (note,), format=Format.MARKDOWN)
     assert sources.endswith("Sources: Note Plans")

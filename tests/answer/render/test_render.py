@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from satchel.answer.render import RenderRequest, Stop, body_parts, render, render_with_usage
+from satchel.answer.request import TextForm
 from satchel.tokens import counter
 from satchel.types import ContextItem, Detail, Failure, Format, Kind, Location, Omission, Piece
 
@@ -33,8 +34,7 @@ FRAMES = {
     "default": RenderRequest(),
     "everything": RenderRequest(
         query="how is output captured",
-        show_sources=True,
-        group_by_type=True,
+        form=TextForm(show_sources=True, group_by_type=True),
         overflow=(
             Omission("code:src/a.py::f", "code", "f", 0.4, "budget", 900, "src/a.py", 10, 24),
             Omission("code:src/b.py", "code", "src/b.py", 0.4, "budget", 900, "src/b.py"),
@@ -44,7 +44,7 @@ FRAMES = {
         truncated=True,
         summary="2 items were shortened.",
     ),
-    "without_code": RenderRequest(show_code=False),
+    "without_code": RenderRequest(form=TextForm(show_code=False)),
     "empty": RenderRequest(),
 }
 
@@ -163,7 +163,9 @@ def test_sections_follow_the_order_of_the_context_types_and_items_keep_theirs() 
 def test_every_type_lands_in_its_group(types: str, title: str) -> None:
     for name in types.split():
         item = record_item("note", "a", "b", metadata={"type": name})
-        assert f"\n## {title}\n" in render(RenderRequest(group_by_type=True), (item,), format=Format.MARKDOWN)
+        assert f"\n## {title}\n" in render(
+            RenderRequest(form=TextForm(group_by_type=True)), (item,), format=Format.MARKDOWN
+        )
 
 
 @pytest.mark.parametrize(
@@ -177,18 +179,18 @@ def test_every_type_lands_in_its_group(types: str, title: str) -> None:
     ],
 )
 def test_every_kind_lands_in_its_group(kind: str, title: str) -> None:
-    text = render(RenderRequest(group_by_type=True), (record_item(kind, "a", "b"),), format=Format.PLAIN)
+    text = render(RenderRequest(form=TextForm(group_by_type=True)), (record_item(kind, "a", "b"),), format=Format.PLAIN)
     assert f"=== {title} ===" in text
 
 
 @pytest.mark.parametrize("format", Format)
 def test_the_sources_footer_names_ten_and_counts_the_rest(format: Format) -> None:  # noqa: A002
     items = [file_item(f"src/{number}.py", (piece(5, "x = 1"),)) for number in range(14)]
-    text = render_tail(RenderRequest(show_sources=True), items, format)
+    text = render_tail(RenderRequest(form=TextForm(show_sources=True)), items, format)
     assert all(f"src/{number}.py:5" in text for number in range(10))
     assert "src/10.py" not in text
     assert {Format.JSON: '"sources_more":4', Format.XML: '<sources more="4">'}.get(format, "; and 4 more") in text
-    assert "more" not in render_tail(RenderRequest(show_sources=True), items[:10], format)
+    assert "more" not in render_tail(RenderRequest(form=TextForm(show_sources=True)), items[:10], format)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +204,7 @@ def test_the_footer_counts_items_and_kinds(items: tuple[ContextItem, ...], line:
 def test_the_sources_footer_points_to_the_entity_and_not_to_its_imports() -> None:
     pieces = (piece(1, "import sys"), piece(40, "    x = 1", "Reader.read", Detail.SPAN))
     row = {"qualified_name": "Reader.read", "start_line": 31}
-    request = RenderRequest(show_sources=True)
+    request = RenderRequest(form=TextForm(show_sources=True))
     assert "Sources: a.py:40" in render_tail(request, (file_item("a.py", pieces),), Format.PLAIN)
     item = file_item("a.py", pieces, metadata={"entities": [{"qualified_name": "gone", "start_line": 3}, row]})
     assert "Sources: a.py:31" in render_tail(request, (item,), Format.PLAIN)

@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 
 from satchel.answer.render import RenderRequest, render
 from satchel.answer.render.labels import file_path, labelled, sections
+from satchel.answer.request import TextForm
 from satchel.types import ContextItem, Detail, Failure, Format, Freshness, Kind, Location, Omission, Piece, View
 from tests.rendered import ParsedItem, parse, parse_references
 
@@ -69,9 +70,7 @@ items_lists = st.lists(files() | records(), max_size=4)
 requests = st.builds(
     lambda **fields: RenderRequest(**fields),
     query=fields,
-    show_sources=st.booleans(),
-    show_code=st.booleans(),
-    group_by_type=st.booleans(),
+    form=st.builds(TextForm, show_sources=st.booleans(), show_code=st.booleans(), group_by_type=st.booleans()),
     overflow=st.lists(st.builds(Omission, words, st.just("code"), fields, st.just(0.1), words, st.just(9), fields)).map(
         tuple
     ),
@@ -108,7 +107,7 @@ def _xml_items(parsed: Sequence[ParsedItem]) -> list[ParsedItem]:
 @given(requests, items_lists)
 def test_a_context_parses_back_to_its_items(format: Format, request_: RenderRequest, items: list[ContextItem]) -> None:  # noqa: A002
     text = render(request_, items, format=format)
-    wanted = expected(items, format, group_by_type=request_.group_by_type, show_code=request_.show_code)
+    wanted = expected(items, format, group_by_type=request_.form.group_by_type, show_code=request_.form.show_code)
     if format is Format.XML:
         wanted = _xml_items(wanted)
     assert parse(text, format) == wanted
@@ -118,14 +117,14 @@ def test_a_context_parses_back_to_its_items(format: Format, request_: RenderRequ
 @pytest.mark.parametrize("format", Format)
 @pytest.mark.parametrize("show_code", [True, False], ids=["code", "no_code"])
 def test_an_ordinary_context_parses_back_to_its_items(format: Format, show_code: bool) -> None:  # noqa: A002
-    text = render(RenderRequest(show_code=show_code), ALL, format=format)
+    text = render(RenderRequest(form=TextForm(show_code=show_code)), ALL, format=format)
     assert parse(text, format) == expected(ALL, format, show_code=show_code)
 
 
 @given(requests, items_lists)
 def test_markdown_has_no_heading_and_no_block_but_ours(request_: RenderRequest, items: list[ContextItem]) -> None:
     text = render(request_, items, format=Format.MARKDOWN)
-    shown = sections(items, group_by_type=request_.group_by_type)
+    shown = sections(items, group_by_type=request_.form.group_by_type)
     ordered = [item for section in shown for item in section.items]
     tokens = MarkdownIt("commonmark").parse(text)
     headings = [token.tag for token in tokens if token.type == "heading_open"]
@@ -133,9 +132,9 @@ def test_markdown_has_no_heading_and_no_block_but_ours(request_: RenderRequest, 
     for section in shown:
         wanted += ["h2", *("h3" for item in section.items if file_path(item))]
     assert headings == wanted
-    parsed = [item for item in parse(text, Format.MARKDOWN) if item.title or request_.show_code]
+    parsed = [item for item in parse(text, Format.MARKDOWN) if item.title or request_.form.show_code]
     fences = [token for token in tokens if token.type == "fence"]
-    assert len(fences) == len(parsed) == sum(1 for item in ordered if request_.show_code or not file_path(item))
+    assert len(fences) == len(parsed) == sum(1 for item in ordered if request_.form.show_code or not file_path(item))
     for fence, item in zip(fences, parsed, strict=True):
         assert item.nonce in fence.info.split(" ") or not item.nonce
         body = labelled(item.pieces, shown=True) if item.path else item.pieces[0].text
@@ -166,14 +165,14 @@ def test_json_holds_each_text_once(request_: RenderRequest, items: list[ContextI
     text = render(request_, items, format=Format.JSON)
     context = json.loads(text)["context"]
     assert text == text.encode("utf-8").decode("utf-8")
-    assert ("groups" in context) == request_.group_by_type
+    assert ("groups" in context) == request_.form.group_by_type
     assert "\n" not in text
 
 
 @pytest.mark.parametrize("format", Format)
 def test_a_lone_surrogate_in_a_name_does_not_break_the_encoding(format: Format) -> None:  # noqa: A002
     item = file_item("src/\udcff.py", (piece(1, "x = 1", "a\udcff"),))
-    text = render(RenderRequest(show_sources=True), (item,), format=format)
+    text = render(RenderRequest(form=TextForm(show_sources=True)), (item,), format=format)
     assert text.encode("utf-8")
     paths = [parsed.path for parsed in parse(text, format)]
     assert paths == ["src/\ufffd.py"] if format is Format.XML else paths == [item.title]
@@ -216,7 +215,7 @@ def test_a_piece_without_lines_in_the_file_is_read_back() -> None:
 @pytest.mark.parametrize("format", Format)
 @pytest.mark.parametrize("view", View)
 def test_formats_and_views_may_be_named_by_their_words(format: Format, view: View) -> None:  # noqa: A002
-    text = render(RenderRequest(view=view), ALL, format=format)
+    text = render(RenderRequest(form=TextForm(view=view)), ALL, format=format)
     assert parse(text, format.value, view.value) == parse(text, format, view) != []
 
 

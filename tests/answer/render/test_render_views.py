@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from satchel.answer.render import RenderRequest, render
 from satchel.answer.render.labels import joined_pieces, owners, record_body, record_name
+from satchel.answer.request import TextForm
 from satchel.safety.sanitize import plain_name
 from satchel.types import ContextItem, Detail, Format, Freshness, Piece, Trust, View
 from tests.answer.render.examples import ALL, CAPTURE, COMMIT, GUIDE, MEMORY, file_item, piece, record_item
@@ -36,9 +37,8 @@ HARD_NAME = st.text(
 )
 
 
-def frame(view: View, **fields: object) -> RenderRequest:
-    grouped = view is View.ENTITIES
-    return RenderRequest(view=view, group_by_type=grouped)._replace(**fields)  # type: ignore[arg-type]
+def frame(view: View, *, show_code: bool = True) -> RenderRequest:
+    return RenderRequest(form=TextForm(view=view, group_by_type=view is View.ENTITIES, show_code=show_code))
 
 
 def expected(items: tuple[ContextItem, ...], view: View) -> list[ParsedItem]:
@@ -154,7 +154,8 @@ def test_blocks_name_type_and_score() -> None:
 
 
 def test_blocks_may_be_grouped_too() -> None:
-    text = render(frame(View.BLOCKS, group_by_type=True), (MEMORY, CAPTURE), format=Format.PLAIN)
+    request = RenderRequest(form=TextForm(view=View.BLOCKS, group_by_type=True))
+    text = render(request, (MEMORY, CAPTURE), format=Format.PLAIN)
     assert text.index("=== Relevant Code ===") < text.index("=== Other Context ===")
 
 

@@ -53,6 +53,8 @@ from satchel.types import Kind
         ("setup.cfg", "ini"),
         (".eslintrc", "json"),
         ("a.yml", "yaml"),
+        ("Templates/Albums.base", "yaml"),
+        ("Dockerfile.base", "dockerfile"),
         ("README", "markdown"),
         ("README.rst", "rst"),
         ("LICENSE", "text"),

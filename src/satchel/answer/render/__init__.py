@@ -64,16 +64,18 @@ def render(request: RenderRequest, items: Sequence[ContextItem], *, format: Form
 def body_parts(request: RenderRequest, items: Sequence[ContextItem], format: Format) -> Iterator[str]:  # noqa: A002
     """Yield the parts of the text before its tail: the head, then opening, items and closing of each section."""
     write = writer(format)
-    grouped = request.group_by_type
+    grouped = request.form.group_by_type
     yield write.head(request, items)
-    for number, section in enumerate(sections(items, group_by_type=grouped, view=request.view, lead=request.lead)):
+    for number, section in enumerate(sections(items, group_by_type=grouped, view=request.form.view, lead=request.lead)):
         opening, closing = write.section(section.title, grouped=grouped) if section.title else ("", "")
         yield write.JOIN + opening if number else opening
         for position, item in enumerate(section.items):
-            if request.view is View.SECTIONS:
+            if request.form.view is View.SECTIONS:
                 text = write.item(request, item)
             else:
-                text = write.JOIN.join(write.entity(request, item, entity) for entity in entities(item, request.view))
+                text = write.JOIN.join(
+                    write.entity(request, item, entity) for entity in entities(item, request.form.view)
+                )
             yield write.JOIN + text if position else text
         yield closing
 
@@ -119,14 +121,64 @@ def call_site_lines(listing: Sequence[Listed], counter: TokenCounter, max_tokens
     """
     room = max_tokens * weights.CALL_LINES_SHARE
     lines: list[str] = []
-    listing = _unresolved_once(listing)
-    names = [target["name"] for target in listing]
+    every, listing = listing, _alike_once(_unresolved_once(listing))
+    names = [target["name"] for target in every]
     for number, target in enumerate(listing):
-        home = f" in {quote(target['path'])}" if names.count(target["name"]) > 1 else ""
+        home = f" in {_homes(target)}" if names.count(target["name"]) > 1 else ""
         own = _within(target, home, counter, room / (len(listing) - number))
         room -= sum(_size(line, counter) for line in own)
         lines += own
     return tuple(lines)
+
+
+def elsewhere_line(target: Listed, counter: TokenCounter, max_tokens: int) -> str:
+    """Return the line with the uses of a definition in other languages, as it is below its calls."""
+    return _fitting(partial(_elsewhere, target), counter, max_tokens * weights.CALL_LINES_SHARE)
+
+
+def _alike_once(listing: Sequence[Listed]) -> list[Listed]:
+    """Return the definitions of a listing; those of Kotlin for several platforms, with calls in common, are one."""
+    rows: list[Listed] = []
+    for target in listing:
+        same = next((number for number, row in enumerate(rows) if _is_alike(row, target)), None)
+        if same is None:
+            rows.append(target)
+        else:
+            rows[same] = _united(rows[same], target)
+    return rows
+
+
+def _is_alike(one: Listed, other: Listed) -> bool:
+    """Return whether calls of one of these definitions of Kotlin are calls of the other one, too."""
+    is_kotlin = all("told" not in row and row.get("path", "").endswith(".kt") for row in (one, other))
+    return is_kotlin and one["name"] == other["name"] and not _lines_of(one).isdisjoint(_lines_of(other))
+
+
+def _united(one: Listed, other: Listed) -> Listed:
+    """Return two definitions with the calls of both, and their files as `homes`."""
+    files = {file["path"]: file for file in one["files"]}
+    for file in other["files"]:
+        before = files.get(file["path"], file)
+        fields = ("lines", "possible", "uses")
+        files[file["path"]] = {**file, **{field: sorted({*before[field], *file[field]}) for field in fields}}
+    listed = sorted(files.values(), key=lambda file: file["test"])
+    return {
+        **one,
+        "files": listed,
+        "calls": sum(len(file["lines"]) for file in listed),
+        "possible": sum(len(file["possible"]) for file in listed),
+        "unresolved": one.get("unresolved") or other.get("unresolved", ()),
+        "homes": [*one.get("homes", [one["path"]]), other["path"]],
+    }
+
+
+def _lines_of(target: Listed) -> set[tuple[str, int]]:
+    return {(file["path"], line) for file in target["files"] for line in file["lines"]}
+
+
+def _homes(target: Listed) -> str:
+    """`src/a.kt, src/b.kt`: the files of a definition that is written for several platforms."""
+    return ", ".join(map(quote, target.get("homes", [target["path"]])))
 
 
 def _unresolved_once(listing: Sequence[Listed]) -> list[Listed]:

@@ -18,6 +18,7 @@ from satchel.answer.render.labels import (
     quoted,
     quoted_path,
 )
+from satchel.answer.request import TextForm
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN
 from satchel.safety.sanitize import DATA_NOTICE, clean_field, plain_name
 from satchel.types import (
@@ -100,6 +101,7 @@ class Stop(StrEnum):
     FULL = "full"
     WEAK = "kept short: weak match"
     ABSENT = "kept short, as words of the question were not found"
+    TESTS = "kept short, as words of the question are only in tests and examples"
     HISTORY = "kept short, as words of the question are only in the history"
     UNFINISHED = "the index is not finished"
     COMPLETE = "everything relevant is shown"
@@ -108,30 +110,26 @@ class Stop(StrEnum):
 class RenderRequest(NamedTuple):
     """The frame of one answer. Every part of it costs tokens and is therefore counted.
 
-    `show_sources` adds the list of the first ten sources; without `show_code` a file is shown as locations and names;
-    `group_by_type` puts the items under the four titles by type instead of one section per kind. With `overview` three
+    With `overview` three
     or more files are listed first, best first; `limit`, the budget in tokens, bounds that list. The best of `overflow`
     are named with their handles, the others and `overflow_more` are counted. All `failures` share one line, and
-    `failures_more` others are counted; `summary` is one line. `show_handles` lists the handles of what is shown in
-    part. With a `tokenizer` (its name as the footer
-    shows it) the footer also counts the items of each type. `query` appears in JSON only, and only if it is short.
+    `failures_more` others are counted; `summary` is one line. With a `tokenizer` (its name as the footer shows it) the
+    footer also counts the items of each type. `query` appears in JSON only, and only if it is short.
     `lead` is the kind whose section comes first; with `has_guidance` the notice says that records titled Guidance are
     to be followed. With `based_on` the footer counts only items of that kind: `Based on 3 past experiences`.
     `shown_before` are the references to what a session has already, one line each, and `shown_before_more` the number
-    of those not named. `not_found` are telling words of the question that no file has, `past` those of
-    them that a commit has, `left_out` notes on files that are not indexed; `weak` means that nothing
-    shown answers it well; `call_sites` are lines that list the callers of the definition in question. With `used` (the
-    tokens of the text itself, see `render_with_usage`) the footer says how much of `limit` was used and why it
-    `stopped` there. The first `related` shown definitions with neighbours are listed. `workspaces` answer together.
+    of those not named. `not_found` are telling words of the question that no file has, `past` those of them that a
+    commit has, `of_tests` words that only tests have, `left_out` notes on files that are not indexed; `weak` means that
+    nothing shown answers it well; `call_sites` are lines that list the callers of the definition in question. With
+    `used` (the tokens of the text itself, see `render_with_usage`) the footer says how much of `limit` was used and why
+    it `stopped` there. The first `related` shown definitions with neighbours are listed. `workspaces` answer together.
     `hunks` are the lines of the change in question, for one block with its nonce.
     With `is_numbered` lines of files have their numbers in Markdown and plain text; `places` are lines that name other
     places.
     """
 
     query: str = ""
-    show_sources: bool = False
-    show_code: bool = True
-    group_by_type: bool = False
+    form: TextForm = TextForm()
     overflow: tuple[Omission, ...] = ()
     overflow_more: int = 0
     failures: tuple[Failure, ...] = ()
@@ -139,8 +137,6 @@ class RenderRequest(NamedTuple):
     truncated: bool = False
     summary: str = ""
     tokenizer: str = ""
-    view: View = View.SECTIONS
-    show_handles: bool = False
     lead: Kind | None = None
     has_guidance: bool = False
     title: str = DEFAULT_TITLE
@@ -150,6 +146,7 @@ class RenderRequest(NamedTuple):
     overview: bool = True
     not_found: tuple[str, ...] = ()
     past: tuple[str, ...] = ()
+    of_tests: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     weak: bool = False
     call_sites: tuple[str, ...] = ()
@@ -204,6 +201,7 @@ def head_notes(request: RenderRequest) -> list[FooterNote]:
         FooterNote("workspaces", "Paths begin with their workspace", request.workspaces, separator=", "),
         FooterNote("not_found", "Not found here", words, separator=", "),
         FooterNote("past", "Only in the history", past, separator=", "),
+        FooterNote("of_tests", "Only in tests and examples", request.of_tests, separator=", "),
         FooterNote("left_out", "Left out", request.left_out),
         FooterNote("weak_match", "Weak match", (WEAK,) if request.weak else (), is_single=True),
         FooterNote("call_sites", "", request.call_sites, is_listed=True),
@@ -225,7 +223,8 @@ def overview_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list
     by their paths alone.
     """
     files = [item for item in items if file_path(item)]
-    if not request.overview or request.is_numbered or request.view is not View.SECTIONS or len(files) < LEAST_FILES:
+    is_list = request.form.view is not View.SECTIONS
+    if not request.overview or request.is_numbered or is_list or len(files) < LEAST_FILES:
         return []
     entries = [_file_entry(rank, item) for rank, item in enumerate(files[: weights.OVERVIEW_FILES], 1)]
     rows = _fitted(
@@ -292,7 +291,7 @@ def counted(number: int, noun: str) -> str:
 
 def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[FooterNote]:
     """Return the notes below the counts that have entries."""
-    sources = tuple(entry for item in items for entry in _source_entries(item)) if request.show_sources else ()
+    sources = tuple(entry for item in items for entry in _source_entries(item)) if request.form.show_sources else ()
     omitted = _omission_entries(request.overflow)
     omitted_label = HANDLED_LABEL if any(omission.handle for omission in request.overflow) else OMITTED_LABEL
     references = reference_lines(request.shown_before, request.shown_before_more)
@@ -303,7 +302,7 @@ def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[FooterNo
         FooterNote("related", "Related", related_entries(items)[: request.related], is_listed=True),
         FooterNote("also", "Also at", _also_entries(items)),
         FooterNote("merged", "Also", tuple(_merged_entry(item) for item in items if item.metadata.get("merged"))),
-        FooterNote("handles", "Handles", _handle_entries(items) if request.show_handles else ()),
+        FooterNote("handles", "Handles", _handle_entries(items) if request.form.show_handles else ()),
         FooterNote("shown_before", "Shown before", references, is_listed=True),
         FooterNote("omitted", omitted_label, omitted, len(request.overflow) - len(omitted) + request.overflow_more),
         FooterNote("failures", "Incomplete", *_failure_entries(request)),
@@ -357,7 +356,7 @@ def _summary_entries(request: RenderRequest, items: Sequence[ContextItem]) -> tu
     rows = [(row["name"], row["summary"]) for row in given]
     rows += [(item.title, str(item.metadata.get("given_summary", ""))) for item in items]
     listed = [f"{quote(name)}: {quote(summary)}" for name, summary in rows if summary]
-    return tuple(listed) if request.view is View.SECTIONS else ()
+    return tuple(listed) if request.form.view is View.SECTIONS else ()
 
 
 _RELATION_WORDS = {

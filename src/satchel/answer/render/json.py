@@ -34,7 +34,7 @@ def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:  # noqa: 
     if request.hunks:
         frame["change"] = request.hunks
     frame |= _noted(head_notes(request))
-    return f'{{"context":{dumped(frame)[:-1]},"{"groups" if request.group_by_type else "items"}":['
+    return f'{{"context":{dumped(frame)[:-1]},"{"groups" if request.form.group_by_type else "items"}":['
 
 
 def section(title: str, *, grouped: bool) -> tuple[str, str]:
@@ -49,7 +49,7 @@ def item(request: RenderRequest, item: ContextItem) -> str:
     if item.section:
         fields["section"] = item.section
     if path:
-        ranges = [_range(piece, show_code=request.show_code, is_named=True) for piece in item.pieces]
+        ranges = [_range(piece, show_code=request.form.show_code, is_named=True) for piece in item.pieces]
         fields |= {"path": path, "ranges": ranges}
     else:
         fields |= {"title": heading(item), "text": record_body(item)} | _detail(item.detail)
@@ -75,7 +75,7 @@ def _noted(listed: Iterable[FooterNote]) -> dict[str, Any]:
 def entity(request: RenderRequest, item: ContextItem, entity: ShownEntity) -> str:
     """Return one object."""
     fields: dict[str, Any] = {"name": entity.name, "type": entity.type}
-    is_block = request.view is View.BLOCKS
+    is_block = request.form.view is View.BLOCKS
     if is_block:
         fields = {"entity": fields, "score": entity.score}
     fields |= {"summary": entity.summary} if entity.summary else {}
@@ -89,8 +89,8 @@ def entity(request: RenderRequest, item: ContextItem, entity: ShownEntity) -> st
         else {"file": entity.path}
     )
     if entity.imports:
-        fields["imports"] = [_range(piece, show_code=request.show_code) for piece in entity.imports]
-    fields["ranges"] = [_range(piece, show_code=request.show_code) for piece in entity.pieces]
+        fields["imports"] = [_range(piece, show_code=request.form.show_code) for piece in entity.imports]
+    fields["ranges"] = [_range(piece, show_code=request.form.show_code) for piece in entity.pieces]
     return dumped(fields | _nonce(item))
 
 

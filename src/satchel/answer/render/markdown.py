@@ -63,8 +63,8 @@ def item(request: RenderRequest, item: ContextItem) -> str:
         return f"- {item.content}\n\n"
     if not path:
         return f"{_title_line(item)}\n{fenced(item, record_body(item))}\n\n"
-    body = labelled(item.pieces, shown=request.show_code, numbered=request.is_numbered, cuts=item.cuts)
-    return f"### {quoted_path(path)}\n{fenced(item, body) if request.show_code else body}\n\n"
+    body = labelled(item.pieces, shown=request.form.show_code, numbered=request.is_numbered, cuts=item.cuts)
+    return f"### {quoted_path(path)}\n{fenced(item, body) if request.form.show_code else body}\n\n"
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
@@ -95,15 +95,15 @@ def fenced(item: ContextItem, body: str) -> str:
 
 def entity(request: RenderRequest, item: ContextItem, entity: ShownEntity) -> str:
     """Return the heading, place and fences of one entity, then a blank line."""
-    is_block = request.view is View.BLOCKS
+    is_block = request.form.view is View.BLOCKS
     title = f"{colonless(entity.type)}: {quote(entity.name)}" if is_block else quote(entity.name)
     score = f" (score: {entity.score:.2f})" if is_block else ""
-    text = f"### {title}\n*{_location(entity, show_code=request.show_code)}*{score}\n\n"
+    text = f"### {title}\n*{_location(entity, show_code=request.form.show_code)}*{score}\n\n"
     text += f"Summary: {quote(entity.summary)}\n\n" if entity.summary else ""
-    is_shown = request.show_code or not entity.path
+    is_shown = request.form.show_code or not entity.path
     if entity.imports:
         imports = _gapped(item, entity.imports) if is_shown else "\n"
-        text += f"**Imports:** {place(entity.imports, shown=request.show_code)}\n{imports}"
+        text += f"**Imports:** {place(entity.imports, shown=request.form.show_code)}\n{imports}"
     if is_shown:
         text += ("**Code:**\n" if is_block and entity.path else "") + _gapped(item, entity.pieces)
     return text

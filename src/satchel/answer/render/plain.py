@@ -50,8 +50,8 @@ def item(request: RenderRequest, item: ContextItem) -> str:
     if path:
         return _block(
             item,
-            f"{'file' if request.show_code else 'places'} {quoted_path(path)}",
-            labelled(item.pieces, shown=request.show_code, numbered=request.is_numbered, cuts=item.cuts),
+            f"{'file' if request.form.show_code else 'places'} {quoted_path(path)}",
+            labelled(item.pieces, shown=request.form.show_code, numbered=request.is_numbered, cuts=item.cuts),
         )
     mark = "" if item.detail is Detail.FULL else f" ({item.detail})"
     return _block(item, f"{quote(heading(item))}{mark}", record_body(item))
@@ -77,14 +77,14 @@ def entity(request: RenderRequest, item: ContextItem, entity: ShownEntity) -> st
     """Return the block of one entity, then a blank line."""
     rows: list[str] = []
     title = f"{quote(entity.name)} [{colonless(entity.path or entity.type)}]"
-    if request.view is View.BLOCKS:
+    if request.form.view is View.BLOCKS:
         title = f"{colonless(entity.type)}: {quote(entity.name)}"
         rows += [f"File: {colonless(entity.path)}:{entity.start}"] if entity.path else []
         rows.append(f"Score: {entity.score:.2f}")
     rows += [f"Summary: {quote(entity.summary)}"] if entity.summary else []
     for piece in (*entity.imports, *entity.pieces):
-        lines = (shown_range(piece) if request.show_code else line_range(piece)) if entity.path else ""
+        lines = (shown_range(piece) if request.form.show_code else line_range(piece)) if entity.path else ""
         marks = marks_of(piece)
         place = " ".join(filter(None, ("---", lines, f"({marks})" if marks else "")))
-        rows += [f"{place}:", piece.text] if request.show_code or not entity.path else [place]
+        rows += [f"{place}:", piece.text] if request.form.show_code or not entity.path else [place]
     return _block(item, title, "\n".join(rows))

@@ -49,7 +49,7 @@ def item(request: RenderRequest, item: ContextItem) -> str:
     path = file_path(item)
     nonce = _attribute("nonce", item.nonce)
     if path:
-        lines = "".join(_lines("lines", piece, piece.name, show_code=request.show_code) for piece in item.pieces)
+        lines = "".join(_lines("lines", piece, piece.name, show_code=request.form.show_code) for piece in item.pieces)
         return f'<file path="{_quoted(path)}"{_attribute("language", item.language)}{nonce}>\n{lines}</file>\n'
     title = f'title="{_quoted(heading(item))}"{_detail(item.detail)}'
     return f"<record {title}{nonce}>\n{_escaped(record_body(item))}\n</record>\n"
@@ -76,7 +76,7 @@ def entity(request: RenderRequest, item: ContextItem, entity: ShownEntity) -> st
     """Return an `entity` with its `lines` or its `code`."""
     name, kind = f' name="{_quoted(entity.name)}"', f' type="{_quoted(entity.type)}"'
     location = ""
-    if request.view is View.BLOCKS:
+    if request.form.view is View.BLOCKS:
         tag = "code"
         start = f'{kind}{name} score="{entity.score:.2f}"'
         if entity.path:
@@ -84,7 +84,7 @@ def entity(request: RenderRequest, item: ContextItem, entity: ShownEntity) -> st
     else:
         tag = "lines"
         start = f"{name}{kind}{_attribute('file', entity.path)}"
-    shown = request.show_code or not entity.path
+    shown = request.form.show_code or not entity.path
     tagged = [*(("imports", piece) for piece in entity.imports), *((tag, piece) for piece in entity.pieces)]
     lines = "".join(
         _lines(element, piece, "", show_code=shown, has_range=bool(entity.path)) for element, piece in tagged

@@ -180,7 +180,8 @@ def client_options(function: Function, *, is_needed: bool = True) -> Function:
     """CLIENT, --scope, --force and --dry-run."""
     for option in reversed(
         (
-            click.argument("client", type=click.Choice(CLIENTS), required=is_needed),
+            click.argument("client", type=click.Choice(CLIENTS), required=is_needed,
+                           metavar="CLIENT" if is_needed else "[CLIENT]"),
             click.option("--scope", type=click.Choice(["local", "project", "user"]),
                          help="Whose settings: yours here (local), everybody's here (project), or yours (user)."),
             click.option("--force", is_flag=True, help="Overwrite an entry of this name that satchel did not write."),
@@ -250,7 +251,7 @@ def _colored(text: str, choice: str) -> str:
     return "\n".join(click.style(line, fg=_COLORS.get(line[:1])) for line in text.split("\n"))
 
 
-@command("setup", shows="the files, their diffs and the next steps")
+@command("setup", shows="the files, their diffs and the next steps", epilog=f"Clients: {', '.join(CLIENTS)}.")
 @partial(client_options, is_needed=False)
 @click.option("--with-hooks", is_flag=True, help="Also install hooks: the client reports events to satchel.")
 @click.option("--command", "command_text", metavar="TEXT", help="The command that starts satchel (the one used now).")
@@ -345,7 +346,11 @@ def _offered(invocation: Invocation) -> list[str]:
     if invocation.as_json or not all(map(streams.is_terminal, (sys.stdin, sys.stderr))):
         data = [{"client": name, "is_set_up": done, "command": f"satchel setup {name}"} for name, done in rows.items()]
         width = max(map(len, rows))
-        lines = (f"{row['client']:<{width}}  {'is set up' if row['is_set_up'] else row['command']}" for row in data)
+        lines = [f"{row['client']:<{width}}  {'is set up' if row['is_set_up'] else row['command']}" for row in data]
+        if not invocation.as_json:
+            streams.note(
+                "clients found on this machine; a terminal is needed to set up all at once", color=invocation.color
+            )
         report(invocation, {"clients": data}, lines)
         return []
     for client in filter(rows.get, rows):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from satchel.index.build import IndexFreshness, Status
     from satchel.index.run import VectorReport
     from satchel.search.changes import Author, FileChurn, FileHistory
-    from satchel.services.stats import DeliveryStats
+    from satchel.services.stats import DeliveredLesson, DeliveryStats
 
 
 @operation_command(HISTORY, "history", shows="the rows", positional={"path": "[PATH]"})
@@ -110,32 +111,46 @@ def status_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
 def stats_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """Show what agents received: tokens, lessons, and what came too late.
 
-    Reads the log of editor hooks and the ledgers of sessions, which answers over MCP or with --session have. Reading
-    whole means each of the files once per session; an agent may have read fewer, or the same files anyway.
+    Reads the log of the hooks, and which lines sessions received: by hooks, over MCP, or with --session. Beside
+    their tokens are those of the same files, each read whole once per session. That is not a saving: an agent may
+    have read less of them, or all of them anyway.
     """
     answered = ask(invocation, STATS, arguments)
     report(invocation, answered.envelope, stats_lines(answered.subject), styles=label_styles)
 
 
+_LATE_HINT = "; while `satchel mcp` or `satchel serve` runs here, hooks answer faster"
+
+
 def stats_lines(stats: DeliveryStats) -> list[str]:
-    """Return the figures as lines of a label and values, then a line for each lesson, newest first."""
+    """Return the figures as lines of a label and values, then a line for each lesson, the most frequent first."""
     read, tokens = stats.read, sum(stats.tokens.values())
-    share = f" ({read.shown_tokens / read.whole_tokens:.0%})" if read.whole_tokens else ""
+    share = f", of which {read.shown_tokens / read.whole_tokens:.0%} was shown" if read.whole_tokens else ""
     gone = f"; {read.gone:,} more are gone" if read.gone else ""
+    distinct, times = len({lesson.id for lesson in stats.lessons}), len(stats.lessons)
+    often = f"{times:,} {'time' if times == 1 else 'times'} (--json has each with its session)"
+    lessons = f"{distinct:,}, delivered {often}" if times else "none"
     rows = [
         ("days", f"the last {stats.days:,}"),
         ("hooks", f"{sum(stats.events.values()):,} events: {_counts(stats.events)}" if stats.events else "no events"),
         ("delivered", f"{tokens:,} tokens by hooks: {_counts(stats.tokens)}" if tokens else "nothing by hooks"),
         ("lines shown", f"{read.shown_tokens:,} tokens in {read.files:,} files of {read.sessions:,} sessions{gone}"),
-        ("files whole", f"{read.whole_tokens:,} tokens would reading them whole cost{share}" if read.files else ""),
-        ("not in time", f"{stats.late:,} events, in any folder" if stats.late else ""),
-        ("lessons", f"{len(stats.lessons):,} times a memory or an experience"),
+        ("files whole", f"{read.whole_tokens:,} tokens, each once per session{share}" if read.files else ""),
+        ("not in time", f"{stats.late:,} events, in any folder{_LATE_HINT}" if stats.late else ""),
+        ("lessons", lessons),
     ]
-    lessons = [
-        f"  {lesson.at}  {lesson.event:<15}  {lesson.host} {lesson.session}  {lesson.title or lesson.id}"
-        for lesson in stats.lessons[::-1]
-    ]
-    return [*(f"{label:<13} {value}" for label, value in rows if value), *lessons]
+    return [*(f"{label:<13} {value}" for label, value in rows if value), *_lesson_lines(stats.lessons)]
+
+
+def _lesson_lines(lessons: Sequence[DeliveredLesson]) -> Iterator[str]:
+    """Yield a line for each lesson that was delivered: how often, when last, at which events, and its title."""
+    every: dict[str, list[DeliveredLesson]] = defaultdict(list)
+    for lesson in lessons:
+        every[lesson.id].append(lesson)
+    for own in sorted(every.values(), key=lambda own: (-len(own), own[-1].id)):
+        times = "time" if len(own) == 1 else "times"
+        events = _counts(Counter(lesson.event for lesson in own))
+        yield f"  {len(own):>4} {times}, last {own[-1].at} ({events})  {own[-1].title or own[-1].id}"
 
 
 def status_lines(status: Status, now: float) -> list[str]:

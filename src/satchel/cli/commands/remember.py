@@ -183,15 +183,16 @@ def show_one(invocation: Invocation, *, identity: str) -> None:
     report(invocation, {**MEMORY.data(memory), "shown": shown}, [memory_text(memory, shown).removesuffix("\n")])
 
 
-@command("repair", memory_command, shows="what was removed")
+@command("repair", memory_command, shows="what came back, and what was removed")
 def repair(invocation: Invocation) -> None:
-    """Remove the records that cannot be read; all others stay.
+    """Bring back the records that cannot be read, and remove those that no backup and no change has.
 
-    Answers leave such records out and name them. `satchel memory restore` brings back those that backups have.
+    Answers leave such records out and name them. All others stay. Stop running servers before.
     """
     with opened(invocation) as satchel:
-        gone = satchel.memory.repair()
-    report(invocation, {"removed": gone}, map(clean_field, gone), nothing="every record can be read")
+        done = satchel.memory.repair()
+    lines = [f"brought back {name}" for name in done.restored] + [f"removed {name}" for name in done.removed]
+    report(invocation, done._asdict(), map(clean_field, lines), nothing="every record can be read")
 
 
 @command("move", memory_command, shows="how many were moved")
@@ -208,19 +209,21 @@ def move(invocation: Invocation, *, old: Path) -> None:
 
 @command("restore", memory_command, shows="what came back, or the files")
 @click.argument("identities", nargs=-1, metavar="[ID]...")
-def restore(invocation: Invocation, identities: Sequence[str]) -> None:
-    """Bring back what was forgotten, by id; without ID go back to the newest backup of the memory file.
+@click.option("--to-backup", is_flag=True, help="Go back to the newest backup, though the memory file is sound.")
+def restore(invocation: Invocation, identities: Sequence[str], *, to_backup: bool) -> None:
+    """Bring back what was forgotten, by id; without ID make a damaged memory file again.
 
     What is forgotten can be brought back for 30 days; `satchel memory list --forgotten` lists it. A backup is made once
-    a day, at the first change, and after many changes; three are kept. If the memory file is damaged, the changes since
-    the backup and what can be read of the file come back, too. The current file is kept beside it. Stop running
-    servers before you go back to a backup.
+    a day, at the first change, and after many changes; three are kept. A file that is damaged or missing becomes the
+    newest backup with the changes since and with what can be read of the file. A sound file is left alone; with
+    --to-backup it becomes the newest backup, and what was written since is only in the former file, which is kept
+    beside it. Stop running servers before.
     """
     if identities:
         show(invocation, ask(invocation, REMEMBER, {"action": actions.RESTORE, "ids": list(identities)}))
         return
     with opened(invocation) as satchel:
-        done = satchel.memory.restore()
+        done = satchel.memory.restore(to_backup=to_backup)
     data = {
         "restored": str(done.copy or ""),
         "aside": str(done.aside),

@@ -297,6 +297,9 @@ class SourceFile:
         root = self.root
         for place in places if root is not None else ():
             node = root.named_descendant_for_byte_range(*place) if root is not None else None
+            start, end = place
+            if self.source[start - 1 : start] == self.source[end : end + 1] == b"`":  # of Kotlin, Scala and Swift
+                place = start - 1, end + 1
             if node is not None and (node.start_byte, node.end_byte) == place and not _is_spoken(node):
                 yield node
 
@@ -512,7 +515,8 @@ class Code:
             return "property" in self.decorator(definition)
         declared = self.declaration(definition)
         if declared is not None and definition.language == "scala":
-            return declared.type in FUNCTIONS and declared.child_by_field_name("parameters") is None
+            is_given = any(child.type == "parameters" for child in declared.children)
+            return declared.type in FUNCTIONS and not is_given
         return declared is not None and any(child.type == "get" for child in declared.children)
 
     def is_extension(self, definition: CodeDefinition) -> bool:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entities, Entity, Module, SourceFile, rust_module
-from satchel.search.resolve.packages import CONFIGURATIONS, Alias, package_of, paths_of
+from satchel.search.resolve.packages import CONFIGURATIONS, Alias, extended, package_of, paths_of
 from satchel.sources.code.languages import FAMILIES, MODULES
 from satchel.store.protocol import Store
 from satchel.store.records import Document, Place
@@ -32,9 +32,11 @@ _GO_MODULE = pattern(r"^module\s+(\S+)", re.MULTILINE)
 _CRATE = pattern(r'^\[package\][^\[]*?^name\s*=\s*"([^"]+)"', re.MULTILINE | re.DOTALL)
 _CRATE_FILES = ("lib.rs", "main.rs")
 _JAVA_PACKAGE = pattern(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
+_PACKAGE_OBJECT = pattern(r"^[ \t]*package[ \t]+object[ \t]+(\w+)", re.MULTILINE)
 _PACKAGE_CLAUSE = pattern(r"^[ \t]*package[ \t]+(?!object\b)([\w.`]+)", re.MULTILINE)
 _PHP_NAMESPACE = pattern(r"^[ \t]*(?:<\?php\s+)?namespace[ \t]+([\w\\]+)[ \t]*[;{]", re.MULTILINE)
 _RETURNED = pattern(r"^return\s+(?:setmetatable\s*\(\s*)?(\w+)", re.MULTILINE)
+_LOADS = re.compile(rb"\brequire\s*(?:,|\(\s*[^'\"\s\[])")
 _PACKAGED = frozenset({"java", "kotlin", "scala"})
 """Languages whose names begin with the package that a file names in its text."""
 
@@ -42,6 +44,10 @@ _DEFAULT_EXPORT = pattern(
     r"export\s+default\s+(?:(?:abstract\s+)?class|(?:async\s+)?function\s*\*?)?\s*([A-Za-z_$][\w$]*)"
     r"|export\s*\{[^}]*?([A-Za-z_$][\w$]*)\s+as\s+default\b"
 )
+
+
+_MAX_EXTENDED = 4
+"""Configurations that extend each other and are followed; more are a circle."""
 
 
 def folder_of(path: str) -> str:
@@ -101,7 +107,7 @@ class Modules:
         roots = {path[: -len(end)] for path in named for end in ends if f"/{path}".endswith(f"/{end}")}
         # Below a package, a plain name means the module at the top: `copy` beside `shop/copy.py` is that of Python.
         plausible = [root for root in roots if f"{root}__init__.py" not in self._packages]
-        return [f"{root}{inner}" for root in sorted(plausible, key=lambda one: (-_shared(one, importer), one))[:1]]
+        return [f"{root}{inner}" for root in sorted(plausible, key=lambda path: (-_shared(path, importer), path))[:1]]
 
     def _lua(self, importer: str, inner: str) -> list[str]:
         """Return the path of a module of Lua below the folder on the path of modules that is nearest to its user."""
@@ -109,7 +115,7 @@ class Modules:
         last = inner.rpartition("/")[2]
         paths = [f"/{path}" for path in self._code.named(f"{last}.lua", "init.lua")]
         fitting = [path[1:].removesuffix(".lua").removesuffix("/init") for path in paths if path.endswith(ends)]
-        return sorted(fitting, key=lambda one: (-_shared(one, importer), len(one), one))
+        return sorted(fitting, key=lambda path: (-_shared(path, importer), len(path), path))
 
     @cached_property
     def _packages(self) -> frozenset[str]:
@@ -118,10 +124,19 @@ class Modules:
     @cached_property
     def _aliases(self) -> list[Alias]:
         """What manifests of JavaScript say about imports, those of the innermost folders first."""
-        configured = [one for path, text in self._code.texts_named(*CONFIGURATIONS) for one in paths_of(path, text)]
-        packages = [one for path, text in self._code.texts_named("package.json") for one in package_of(path, text)]
-        every = [*sorted(configured, key=lambda one: -one.scope.count("/")), *packages]
+        files = self._code.texts_named(*CONFIGURATIONS)
+        configured = [alias for path, text in files for alias in self._configured(path, text, path)]
+        packages = [alias for path, text in self._code.texts_named("package.json") for alias in package_of(path, text)]
+        every = [*sorted(configured, key=lambda alias: -alias.scope.count("/")), *packages]
         return [*every, *_ROOT_ALIASES]
+
+    def _configured(self, path: str, text: str, user: str, depth: int = 0) -> Iterator[Alias]:
+        """Yield the aliases of a tsconfig and of those that it extends, for the files of its user."""
+        yield from paths_of(path, text, user)
+        for target in extended(path, text) if depth < _MAX_EXTENDED else ():
+            named = self._code.texts_named(posixpath.basename(target))
+            for home, inner in (row for row in named if row[0] == target):
+                yield from self._configured(home, inner, user, depth + 1)
 
     @cached_property
     def _go_modules(self) -> list[tuple[str, str]]:
@@ -191,7 +206,7 @@ class Modules:
         parts = tuple(part for part in _SEPARATOR.split(_SUFFIX.sub("", target)) if part and part not in _ROOTS)
         # `use crate::errors::Late` names what is in a file: then the last part is a name.
         fitting = self._ending(parts) or self._ending(parts[:-1])
-        near = [one for one in fitting if folder_of(one) == folder_of(importer)] or fitting
+        near = [path for path in fitting if folder_of(path) == folder_of(importer)] or fitting
         crate = self.crate(parts[0]) if family == "rust" and parts and not near else None
         return (crate.path,) if crate is not None else tuple(near) if len(near) <= MAX_FILES else ()
 
@@ -275,6 +290,7 @@ class Imports(ABC):
         self.code = code
         self.modules = Modules(code)
         self._packages: dict[str, tuple[str, ...]] = {}
+        self._objects: dict[str, tuple[str, ...]] = {}
 
     @abstractmethod
     def member(self, owner: Entity, name: str) -> Entities:
@@ -311,11 +327,26 @@ class Imports(ABC):
     def _of_table(self, module: Module, name: str) -> Entities:
         """Return a member of the table that a module of Lua returns."""
         file = self.code.file(module.path)
-        returned = _RETURNED.findall(file.source.decode("utf-8", "replace")) if file is not None else []
+        returned = self._returned(module.path)
         own = [definition for definition in self.code.defined(name) if definition.path == module.path]
-        table = [definition for definition in own if returned and definition.owner == returned[-1]]
+        table = [definition for definition in own if returned and definition.owner == returned]
         # A class that is returned has its own members; a table that is written out names local functions.
-        return tuple(table or (definition for definition in own if not returned and not definition.owner)) or (OUTSIDE,)
+        found = tuple(table or (definition for definition in own if not returned and not definition.owner))
+        return found or self._loaded(file, name) or (OUTSIDE,)
+
+    def _loaded(self, file: SourceFile | None, name: str) -> Entities:
+        """Return what a module of Lua gets from the modules below its folder, which it loads by computed names."""
+        if file is None or _LOADS.search(file.source) is None:
+            return ()
+        folder = f"{file.path.removesuffix('.lua').removesuffix('/init')}/"
+        below = [definition for definition in self.code.defined(name) if definition.path.startswith(folder)]
+        tables = {path: self._returned(path) for path in {definition.path for definition in below}}
+        return tuple(definition for definition in below if definition.owner == tables[definition.path])
+
+    def _returned(self, path: str) -> str:
+        """Return the name of the table that a module of Lua returns, empty where it has none."""
+        file = self.code.file(path)
+        return next(reversed(_RETURNED.findall(file.source.decode("utf-8", "replace"))), "") if file is not None else ""
 
     def of_package(self, file: SourceFile, name: str) -> Entities:
         """Return what the other files of the package define, in languages where that needs no import."""
@@ -325,7 +356,7 @@ class Imports(ABC):
             package = _JAVA_PACKAGE.search(file.source.decode("utf-8", "replace"))
             return self._of_java(package[1], name) if package else ()
         if file.language in _PACKAGED:
-            return self._of_packages(self.packages_of(file), name)
+            return self._of_packages(self._packages_in_reach(file), name)
         if file.language == "php":
             namespace = self.namespace_of(file)
             return tuple(
@@ -358,6 +389,19 @@ class Imports(ABC):
             self._packages[file.path] = tuple(".".join(clauses[:end]) for end in range(len(clauses), 0, -1)) or ("",)
         return self._packages[file.path]
 
+    def _packages_in_reach(self, file: SourceFile) -> tuple[str, ...]:
+        """Return the packages whose names need no import in a file: those that it is in, and its package object's."""
+        own = self.packages_of(file)
+        return (*(f"{own[0]}.{name}".lstrip(".") for name in self._package_objects(file)), *own)
+
+    def _package_objects(self, file: SourceFile) -> tuple[str, ...]:
+        """Return the names of the package objects of a file of Scala."""
+        if file.language != "scala":
+            return ()
+        if file.path not in self._objects:
+            self._objects[file.path] = tuple(_PACKAGE_OBJECT.findall(file.source.decode("utf-8", "replace")))
+        return self._objects[file.path]
+
     def namespace_of(self, file: SourceFile) -> str:
         """Return the first namespace of a file of PHP, with dots."""
         match = _PHP_NAMESPACE.search(file.source.decode("utf-8", "replace"))
@@ -365,17 +409,24 @@ class Imports(ABC):
 
     def _of_packages(self, packages: Sequence[str], name: str) -> Entities:
         """Return what the innermost of these packages defines of a name, extensions of classes included."""
-        named = self._packaged(name)
-        top = [(definition, package) for definition, package in named if "." not in self._written(definition)]
+        top = [(definition, package) for definition, package, written in self._packaged(name) if "." not in written]
         every = ([definition for definition, package in top if package == wanted] for wanted in packages)
         return tuple(next(filter(None, every), ()))
 
-    def _packaged(self, name: str) -> list[tuple[CodeDefinition, str]]:
-        """Return the definitions of a name in languages with packages, with their packages."""
+    def _packaged(self, name: str) -> list[tuple[CodeDefinition, str, str]]:
+        """Return the definitions of a name in languages with packages, with their package and their name in it."""
         named = [definition for definition in self.code.defined(name) if definition.language in _PACKAGED]
         self.code.load_files(definition.path for definition in named)
         files = ((definition, self.code.file(definition.path)) for definition in named)
-        return [(definition, self.packages_of(file)[0]) for definition, file in files if file is not None]
+        return [(definition, *self._place_of(definition, file)) for definition, file in files if file is not None]
+
+    def _place_of(self, definition: CodeDefinition, file: SourceFile) -> tuple[str, str]:
+        """Return the package of a definition and its name there; what a package object of Scala defines is in both."""
+        package, written = self.packages_of(file)[0], self._written(definition)
+        first, _, rest = written.partition(".")
+        if rest and first in self._package_objects(file):
+            return f"{package}.{first}".lstrip("."), rest
+        return package, written
 
     def is_extension(self, definition: CodeDefinition) -> bool:
         """Return whether the owner of a definition of Kotlin is the type that it extends, not a class around it."""
@@ -396,8 +447,8 @@ class Imports(ABC):
         """Return what the whole name of an import means in languages with packages, or the end of one in Scala."""
         plain = target.replace(".Companion", "").replace("`", "")
         found = []
-        for definition, package in self._packaged(plain.rpartition(".")[2]):
-            full = f".{package}.{self._written(definition)}"
+        for definition, package, written in self._packaged(plain.rpartition(".")[2]):
+            full = f".{package}.{written}" if package else f".{written}"
             if full == f".{plain}" or (definition.language == "scala" and full.endswith(f".{plain}")):
                 found.append(definition)
         return tuple(found)

@@ -25,8 +25,23 @@ from satchel.search.resolve.code import (
     place_of,
     rust_module,
 )
+from satchel.search.resolve.comments import documented, made_of_class, mixed_in, told_in_comment
+from satchel.search.resolve.elements import LANGUAGES as ELEMENTS_IN
+from satchel.search.resolve.elements import elements, looped
+from satchel.search.resolve.expected import implicit
+from satchel.search.resolve.given import given_to_lambda, receiver_in_lambda
+from satchel.search.resolve.lambdas import call_around, has_parameters, place_in_lambda
 from satchel.search.resolve.modules import Imports, folder_of
-from satchel.search.resolve.places import Binding, How, aliased_type, expression_of, last_name, receiver_of, result_type
+from satchel.search.resolve.places import (
+    Binding,
+    How,
+    aliased_type,
+    assigned_to,
+    expression_of,
+    last_name,
+    receiver_of,
+    result_type,
+)
 from satchel.search.resolve.syntax import (
     above,
     binding_of,
@@ -48,15 +63,28 @@ if TYPE_CHECKING:
 _OPEN = frozenset({"csharp", "rust", "swift"})
 """Languages in which a class may be written in several places: partial classes, `impl` blocks, extensions."""
 
+_CLOSURES = frozenset({"kotlin", "scala", "swift", "tsx", "typescript"})
+"""Languages whose functions say which types the parameters of a lambda have."""
+
 _CURRIED = frozenset({"kotlin", "scala"})
 """Languages in which a call may take its arguments in several brackets."""
 
-_DOCUMENTED = frozenset({"function_definition", "method_declaration", "property_declaration"})
 
 _INFERRED = frozenset({"var", "auto", "const auto", "let"})
 _RUBY = frozenset({"class", "module"})
+_UNNAMED = frozenset({"instance_expression", "object_creation_expression", "object_literal"})
+_BODIES = syntax.CLASSES | {"instance_expression"}
+_LITERALS = frozenset({"line_string_literal", "multi_line_string_literal"})
+_OF_ELEMENTS = _LITERALS | {"index_expression", "infix_expression", "subscript_expression", "wildcard"}
 _SPACES = frozenset({"namespace_definition", "namespace_declaration", "file_scoped_namespace_declaration"})
 _NAMESPACES = syntax.CLASSES | _SPACES
+
+_IMPLICIT = pattern(r"it|\$(\d)")
+_LUA_TABLES = frozenset(
+    {"bit32", "coroutine", "debug", "io", "math", "ngx", "os", "package", "string", "table", "utf8", "vim"}
+)
+_ATTRIBUTES = pattern(r"@(?:propertyWrapper|resultBuilder|globalActor)\b|\bmacro\b")
+_RETURNS_SELF = pattern(r"@return\s+(?:\$this|static|self)\b")
 
 _CSHARP_NAMESPACE = pattern(r"^[ \t]*namespace[ \t]+([\w.]+)", re.MULTILINE)
 
@@ -70,7 +98,10 @@ class Names(Imports):
         super().__init__(code)
         self._answers: dict[tuple[str, str, int, int], Entities] = {}
         self._members: dict[tuple[Entity, str], Entities] = {}
-        self._bases: dict[tuple[str, str], Entities] = {}
+        self._bases: dict[CodeDefinition, Entities] = {}
+        self._adding: dict[str, bool] = {}
+        self._added: dict[str, list[CodeDefinition]] = {}
+        self._rooted: dict[tuple[CodeDefinition, ...], list[CodeDefinition]] = {}
         self._steps = 0
 
     def value(self, file: SourceFile, node: Node | None) -> Entities:
@@ -85,6 +116,10 @@ class Names(Imports):
         """Return what a written type names."""
         if node is None:
             return ()
+        if node.type == "constructor_invocation":
+            return self.typed(file, first_child(node))
+        if node.type == "repeated_parameter_type":  # `Item*` of Scala
+            return (OUTSIDE,)
         name = principal(file.text(node))
         return self.once("type", file, node, lambda *_: self.dotted(file, name, node)) if name else (OUTSIDE,)
 
@@ -110,7 +145,7 @@ class Names(Imports):
         line = node.start_point[0] + 1
         return tuple(
             definition
-            for definition in self.code.defined(file.text(node))
+            for definition in self.code.defined(file.text(node).strip("`"))
             if definition.path == file.path and definition.line == line
         )
 
@@ -141,7 +176,8 @@ class Names(Imports):
             members = self.member(base, name)
             if any(isinstance(member, CodeDefinition) for member in members):
                 return members
-        return self.of_members(self._aliased(owner), name) or (OUTSIDE,)
+        behind = mixed_in(self, owner, name) if owner.language == "php" else self._aliased(owner)
+        return self.of_members(behind, name) or (OUTSIDE,)
 
     def _own_members(self, owner: CodeDefinition, name: str) -> Entities:
         candidates = [
@@ -152,6 +188,8 @@ class Names(Imports):
         here = [
             candidate for candidate in candidates if candidate.path == owner.path and candidate.owner == owner.qualified
         ]
+        if here and owner.language == "scala":
+            return tuple(definition for definition in here if not self._is_of_unnamed(definition))
         if here or "outside" not in RULES[owner.language] or owner.language == "lua":
             return tuple(here)
         last = [candidate for candidate in candidates if candidate.owner.rpartition(".")[2] == owner.name]
@@ -173,6 +211,12 @@ class Names(Imports):
             if owner.language == "cpp" and f".{owner.qualified}".endswith(f".{definition.owner}")
         ]
         return tuple(exact or ([] if owner.owner and owner.language != "ruby" else last))
+
+    def _is_of_unnamed(self, definition: CodeDefinition) -> bool:
+        """Return whether a definition of Scala is in a class without a name, which is written within its owner."""
+        node = self.code.name_node(definition)
+        around = (outer.type for outer in above(node)) if node is not None else iter(())
+        return next((kind for kind in around if kind in _BODIES), "") == "instance_expression"
 
     def _member_values(self, owners: Entities, name: str) -> Entities:
         """Return the values of a field, a property or a method without its call."""
@@ -200,11 +244,12 @@ class Names(Imports):
 
     def bases(self, owner: CodeDefinition) -> Entities:
         """Return the classes that a class names as its bases; for Rust the traits that are implemented for it."""
-        if owner.key not in self._bases:
-            self._bases[owner.key] = ()
+        # A class of Scala and the object of its name have the same path and name.
+        if owner not in self._bases:
+            self._bases[owner] = ()
             entities = self._named_bases(owner) if owner.row >= 0 else ()
-            self._bases[owner.key] = tuple(entity for entity in dict.fromkeys(entities) if entity != owner)
-        return self._bases[owner.key]
+            self._bases[owner] = tuple(entity for entity in dict.fromkeys(entities) if entity != owner)
+        return self._bases[owner]
 
     def _named_bases(self, owner: CodeDefinition) -> Iterator[Entity]:
         rows = {owner.row}
@@ -233,20 +278,30 @@ class Names(Imports):
         """
         for outer in above(node):
             body = None if with_heads else outer.child_by_field_name("body")
-            if body is not None and node.end_byte <= body.start_byte:
-                continue
-            if outer.type == "impl_item":
-                yield self.typed(file, outer.child_by_field_name("type"))
-            elif outer.type in syntax.CLASSES:
-                name = syntax.name_of(outer)
-                is_extension = name is not None and name.parent is not None and name.parent.type == "user_type"
-                yield self.typed(file, name) if is_extension else self.at(file, name)
-            elif outer.type == "function_declaration" and file.language in {"kotlin", "lua"}:
-                owner = receiver_of(outer) if file.language == "kotlin" else syntax.table_of(outer)
-                if owner is not None:
-                    yield self.typed(file, owner) if file.language == "kotlin" else self.value(file, owner)
-            elif outer.type == "function_definition" and file.language == "cpp":
-                yield self.typed(file, syntax.scope_of(outer) or syntax.fixture_of(outer, file.source))
+            if body is None or node.end_byte > body.start_byte:
+                classes = self._class_at(file, outer, node)
+                if classes is not None:
+                    yield classes
+
+    def _class_at(self, file: SourceFile, outer: Node, node: Node) -> Entities | None:
+        """Return the class that something around a place is the body of; None where it is no class."""
+        if outer.type == "impl_item":
+            return self.typed(file, outer.child_by_field_name("type"))
+        if outer.type in syntax.CLASSES:
+            name = syntax.name_of(outer)
+            is_extension = name is not None and name.parent is not None and name.parent.type == "user_type"
+            return self.typed(file, name) if is_extension else self.at(file, name)
+        if outer.type == "function_declaration" and file.language in {"kotlin", "lua"}:
+            owner = receiver_of(outer) if file.language == "kotlin" else syntax.table_of(outer)
+            of_owner = self.typed if file.language == "kotlin" else self.value
+            return of_owner(file, owner) if owner is not None else None
+        if outer.type in _UNNAMED and (body := _body_of_unnamed(outer)) is not None and _is_inside(node, body):
+            return tuple(entity for written in _bases_of_unnamed(outer) for entity in self.typed(file, written))
+        if outer.type == "lambda_literal" and file.language == "kotlin":
+            return receiver_in_lambda(self, file, outer) or None
+        if outer.type == "function_definition" and file.language == "cpp":
+            return self.typed(file, syntax.scope_of(outer) or syntax.fixture_of(outer, file.source))
+        return None
 
     def _bases_around(self, file: SourceFile, node: Node) -> Entities:
         around = self.enclosing(file, node)
@@ -259,6 +314,8 @@ class Names(Imports):
         # Most levels of base classes in which a field is searched.
         if not isinstance(owner, CodeDefinition) or depth > 12:
             return ()
+        if owner.language == "lua" and (values := self._field_of_table(owner, name)):
+            return values
         file, around = self.code.file(owner.path), self.code.declaration(owner)
         if file is not None and around is not None:
             inside = around.start_byte, around.end_byte
@@ -268,6 +325,26 @@ class Names(Imports):
                 if types:
                     return types
         return next((types for base in self.bases(owner) if (types := self.field(base, name, depth + 1))), ())
+
+    def _field_of_table(self, owner: CodeDefinition, name: str) -> Entities:
+        """Return what a field of a table of Lua is given in its functions: `self.a = b`, or `{ a = b }`."""
+        file = self.code.file(owner.path)
+        for node in file.occurrences(name) if file is not None else ():
+            table, place = owner_of(node), node.parent
+            value = None
+            if table is not None and place is not None and place.parent is not None:
+                is_own = file is not None and file.text(table) in {"self", owner.name}
+                value = assigned_to(place) if is_own and place.parent.type == "variable_list" else None
+            elif place is not None and place.type == "field" and place.child_by_field_name("name") == node:
+                is_inner = (
+                    place.parent is not None and place.parent.parent is not None and place.parent.parent.type == "field"
+                )
+                value = None if is_inner else place.child_by_field_name("value")
+            if file is None or value is None or not any(owner in owners for owners in self.classes_around(file, node)):
+                continue
+            if values := tuple(each for each in self.value(file, value) if each is not OUTSIDE):
+                return values
+        return ()
 
     def _field_here(self, file: SourceFile, node: Node, around: Node) -> Entities:
         parent, owner = node.parent, owner_of(node)
@@ -296,16 +373,16 @@ class Names(Imports):
         kind = node.type
         if kind in syntax.LEAVES:
             return self._leaf(file, node)
-        if kind in syntax.GENERIC:
+        if kind in syntax.GENERIC or kind == "class_constant_access_expression":  # a case of an enumeration in PHP
             return self.value(file, first_child(node))
+        if kind in _OF_ELEMENTS and file.language in ELEMENTS_IN:
+            return self._of_elements(file, node)
         if kind in syntax.DOTTED:
             return self._of_dotted(file, node)
         if kind in syntax.CALLS:
             return self._called(file, node)
         if kind in {"new_expression", "struct_expression"}:
             return self.value(file, field_of(node, "constructor", "name"))
-        if kind == "class_constant_access_expression":  # a case of an enumeration in PHP
-            return self.value(file, first_child(node))
         if kind in {"instance_expression", "constructor_expression"} or (
             kind == "object_creation_expression" and file.language == "php"
         ):
@@ -316,6 +393,20 @@ class Names(Imports):
             inner = field_of(node, "operand", "argument", "value", "expr", "target")
             return self.value(file, inner or first_child(node))
         return ()
+
+    def _of_elements(self, file: SourceFile, node: Node) -> Entities:
+        """Return the value of `xs[0]`, of `_` in `xs.map(_.size)`, of `a plus b`, and of a text in Swift."""
+        if node.type == "infix_expression":
+            operator = node.child_by_field_name("operator")
+            called = self.meaning(file, operator) if operator is not None else ()
+            return tuple(dict.fromkeys(value for entity in called for value in self.result(entity)))
+        if node.type in _LITERALS:
+            own = self.code.defined("String") + self.code.defined("StringProtocol")
+            return tuple(definition for definition in own if file.language == definition.language == "swift")
+        if node.type != "wildcard":
+            return elements(self, file, first_child(node))
+        call = call_around(node.parent) if node.parent is not None else None
+        return elements(self, file, owner_of(call[1])) if call and file.text(call[1]) in syntax.EACH else ()
 
     def _of_dotted(self, file: SourceFile, node: Node) -> Entities:
         """Return the value of a name of several parts, or of a whole path of packages and objects."""
@@ -336,6 +427,11 @@ class Names(Imports):
         )
         if owner is not None:
             return self.of_members(self.value(file, owner), name)
+        implicit = _IMPLICIT.fullmatch(name) if file.language in {"kotlin", "swift"} else None
+        if implicit is not None:
+            function = next((outer for outer in above(node) if outer.type == "lambda_literal"), None)
+            if function is not None and not has_parameters(function):
+                return given_to_lambda(self, file, function, int(implicit[1] or 0))
         if name == "self" and file.language == "lua" and isinstance(self.bound(file, name, node), Binding):
             return self._named_value(file, name, node)
         if syntax.is_self(name, file.language, file.rules):
@@ -354,6 +450,8 @@ class Names(Imports):
             ]
             if whole := tuple(definition for definition in named if definition.qualified == name):
                 return whole
+        if file.language in _CURRIED and "." in name and (of_path := self._of_path_at(file, name)):
+            return of_path
         first, *rest = name.split(".")
         if first in {"crate", "super"} and file.language == "rust":
             return self.rust_path(file, [first, *rest], node)
@@ -405,34 +503,24 @@ class Names(Imports):
         if bound.how is How.PARAMETER and file.language == "python":
             return self._fixture(file, bound.node)
         if file.language == "php":
-            return self._told_in_comment(file, bound.node)
-        return ()
-
-    def _told_in_comment(self, file: SourceFile, node: Node) -> Entities:
-        """Return the type that a comment gives a parameter or a property of PHP."""
-        around = next((other for other in above(node) if other.type in _DOCUMENTED), None)
-        if around is None:
-            return ()
-        if around.type == "property_declaration":
-            return self._documented(file, around, "@var", "")
-        return self._documented(file, around, "@param", file.text(node))
+            return told_in_comment(self, file, bound.node) or elements(self, file, looped(bound.node))
+        place = place_in_lambda(bound.node) if file.language in _CLOSURES else None
+        if place is not None:
+            return given_to_lambda(self, file, *place)
+        return elements(self, file, looped(bound.node)) if file.language in ELEMENTS_IN else ()
 
     def _of_lua(self, file: SourceFile, bound: Binding, value: Node) -> Entities:
         """Return the value of a variable of Lua: a table is what it is called, also one with a table behind it."""
-        called = file.text(value.child_by_field_name("name")) if value.type == "function_call" else ""
-        arguments = value.child_by_field_name("arguments") if called == "setmetatable" else None
-        if arguments is not None and arguments.named_child_count > 1:
-            behind = self.value(file, arguments.named_children[1])
-            return behind or self.at(file, bound.node)
         return self.value(file, value) or self.at(file, bound.node)
 
-    def _documented(self, file: SourceFile, declared: Node, tag: str, name: str) -> Entities:
-        """Return the type that the comment above a declaration of PHP says."""
-        comment = declared.prev_named_sibling
-        if comment is None or comment.type != "comment":
-            return ()
-        match = re.search(rf"{tag}\s+([\w\\$]+)[^\n]*{re.escape(name)}(?!\w)", file.text(comment))
-        return self.dotted(file, principal(match[1]), declared) if match is not None else ()
+    def _of_metatable(self, file: SourceFile, call: Node) -> Entities:
+        """Return the table behind another one: `M` of `setmetatable({}, M)` or of `setmetatable({}, {__index = M})`."""
+        arguments = call.child_by_field_name("arguments")
+        behind = arguments.named_children[1] if arguments is not None and arguments.named_child_count > 1 else None
+        for field in behind.named_children if behind is not None and behind.type == "table_constructor" else ():
+            if file.text(field.child_by_field_name("name")) == "__index":
+                behind = field.child_by_field_name("value")
+        return self.value(file, behind)
 
     def _fixture(self, file: SourceFile, node: Node) -> Entities:
         """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest."""
@@ -457,22 +545,36 @@ class Names(Imports):
         meant = self.once("meaning", file, node, self._meaning)
         if file.language != "swift":
             return meant
+        around = node.parent.parent if node.parent is not None else None
+        is_attribute = around is not None and around.type == "attribute"
         own = [
-            entity for entity in meant if not isinstance(entity, CodeDefinition) or not self.code.is_extension(entity)
+            entity
+            for entity in meant
+            if not isinstance(entity, CodeDefinition)
+            or not (self.code.is_extension(entity) or (is_attribute and not self._is_attribute(entity)))
         ]
         return tuple(own) or ((OUTSIDE,) if meant else ())  # a type that is only extended here is defined outside
 
+    def _is_attribute(self, definition: CodeDefinition) -> bool:
+        """Return whether a type of Swift can be written as an attribute, as a property wrapper can; so can a macro."""
+        file, declared = self.code.file(definition.path), self.code.declaration(definition)
+        return file is not None and declared is not None and _ATTRIBUTES.search(file.text(declared)[:200]) is not None
+
     def _meaning(self, file: SourceFile, node: Node) -> Entities:
         owner, name = owner_of(node), file.text(node)
-        if whole := self._of_whole_name(file, node) or self._of_renamed(file, node):
+        if whole := self._of_whole_name(file, node) or self._of_renamed(file, node) or implicit(self, file, node):
             return whole
         if owner is not None:
             members = self.of_members(self.value(file, owner), name)
             if any(isinstance(entity, CodeDefinition) for entity in members):
                 return members
+            if file.language == "lua":
+                is_table = any(isinstance(value, CodeDefinition) for value in self.value(file, owner))
+                # What a table of the repository does not define may be in one behind it, or come from a wrapper.
+                return self._of_patched(file, owner, name) or (() if is_table else members)
             path = self._of_path(file, owner, name) if file.language in _CURRIED else ()
             is_known = bool(members) or file.language == "kotlin"
-            return path or (self._extending(file, name) if is_known else ()) or members
+            return path or (self._extending(file, node) if is_known else ()) or members
         if file.language == "rust" and file.source[node.end_byte : node.end_byte + 1] == b"!":
             return self.of_package(file, name) or (OUTSIDE,)
         bound = self.bound(file, name, node)
@@ -483,22 +585,38 @@ class Names(Imports):
             return near
         if bound is None:
             return self.unbound(file, name, node)
+        return self._of_bound(file, bound)
+
+    def _of_bound(self, file: SourceFile, bound: Binding) -> Entities:
+        """Return what a call of a variable means: what the index has where it is bound, or the function it is given."""
         value, here = bound.value, self.at(file, bound.node)
-        if here or value is None or value.type not in syntax.NAMED:
+        if value is None or value.type not in syntax.NAMED or (here and file.language != "lua"):
             return here or (OUTSIDE,)
-        return self.meaning(file, value if value.type in syntax.LEAVES else last_name(value))
+        meant = self.meaning(file, value if value.type in syntax.LEAVES else last_name(value))
+        if not here:
+            return meant
+        # `local put = store.put` of Lua is a definition itself, and a call of it one of what it is given.
+        return (*here, *(entity for entity in meant if isinstance(entity, CodeDefinition) and entity not in here))
+
+    def _of_patched(self, file: SourceFile, owner: Node, name: str) -> Entities:
+        """Return what a file of Lua itself puts into a table from outside: `function lfs.chdir()`."""
+        table = file.text(owner)
+        named = self.code.defined(name)
+        return tuple(one for one in named if one.path == file.path and one.owner == table)
 
     def _of_path(self, file: SourceFile, owner: Node, name: str) -> Entities:
         """Return what a name is below a package or an object with its whole path: `os.write.over`."""
-        path = file.text(owner)
-        if not all(part.isidentifier() for part in path.split(".")):
-            return ()
-        packages = ("", *(f"{package}." for package in self.packages_of(file)))
-        every = (self.imported_name(f"{package}{path}.{name}") for package in packages)
-        return next(filter(None, every), ())
+        path = file.text(owner).removeprefix("_root_.")
+        return self._of_path_at(file, f"{path}.{name}") if all(part.isidentifier() for part in path.split(".")) else ()
 
-    def _extending(self, file: SourceFile, name: str) -> Entities:
-        """Return what extends a value whose class has no such method: an import of Kotlin, a `using` of C#."""
+    def _of_path_at(self, file: SourceFile, path: str) -> Entities:
+        """Return what a dotted name means from the root, or from a package that a file is in."""
+        packages = ("", *(f"{package}." for package in self.packages_of(file)))
+        return next(filter(None, (self.imported_name(f"{package}{path}") for package in packages)), ())
+
+    def _extending(self, file: SourceFile, node: Node) -> Entities:
+        """Return what extends a value whose class has no such method: imported in Kotlin and C#, implicit in Scala."""
+        name = file.text(node)
         if file.language == "csharp":
             here = _CSHARP_NAMESPACE.findall(file.source.decode("utf-8", "replace"))
             seen = {imported.target for imported in file.imports} | {"", *here}
@@ -508,9 +626,64 @@ class Names(Imports):
                 definition for definition, space in spaces if any(f"{other}.".startswith(f"{space}.") for other in seen)
             ]
             return tuple(near) if len({definition.key for definition in near}) == 1 else ()
-        named = [imported for imported in file.imports if name in imported.names] if file.language == "kotlin" else []
-        entities = (entity for imported in named for entity in self.imported(file, imported, name))
-        return tuple(entity for entity in entities if isinstance(entity, CodeDefinition) and self.is_extension(entity))
+        if file.language == "scala":
+            if name not in self._added:
+                self._added[name] = [definition for definition in self.code.defined(name) if self._adds(definition)]
+            adding = self._added[name]
+            is_own = any(_is_inside(node, self.code.declaration(each)) for each in adding if each.path == file.path)
+            return tuple(adding) if len({definition.owner for definition in adding}) == 1 and not is_own else ()
+        if file.language != "kotlin":
+            return ()
+        named = [imported for imported in file.imports if name in imported.names]
+        of_imports = tuple(entity for imported in named for entity in self.imported(file, imported, name))
+        # Without an import of its name it is in the package or a star import, where other types have namesakes of it.
+        entities = of_imports or self.of_package(file, name) or self.starred(file, name)
+        found = [entity for entity in entities if isinstance(entity, CodeDefinition) and self.is_extension(entity)]
+        if of_imports:
+            return tuple(found)
+        values = self.value(file, owner_of(node))
+        fitting = [definition for definition in found if self._fits(definition, values)]
+        return tuple(fitting) if len({definition.owner for definition in fitting}) == 1 else ()
+
+    def _is_unfit(self, entity: Entity, around: Entities) -> bool:
+        is_extension = isinstance(entity, CodeDefinition) and self.is_extension(entity)
+        return is_extension and isinstance(entity, CodeDefinition) and not self._fits(entity, around)
+
+    def _fits(self, definition: CodeDefinition, values: Entities) -> bool:
+        """Return whether an extension of Kotlin is one of the class of a value, of a base of it, or of any type."""
+        file, declared = self.code.file(definition.path), self.code.declaration(definition)
+        written = receiver_of(declared) if declared is not None else None
+        if file is None or declared is None or written is None:
+            return False
+        parameters = next((child for child in declared.named_children if child.type == "type_parameters"), None)
+        if principal(file.text(written)) in re.findall(r"\w+", file.text(parameters)):
+            return True
+        extended = {entity for entity in self.typed(file, written) if isinstance(entity, CodeDefinition)}
+        pending, seen = list(values), set[Entity]()
+        while pending:
+            value = pending.pop()
+            if isinstance(value, CodeDefinition) and value not in seen:
+                seen.add(value)
+                pending += self.bases(value)
+        return not extended.isdisjoint(seen)
+
+    def _adds(self, definition: CodeDefinition) -> bool:
+        """Return whether Scala adds a method to other classes: an extension, or of a class that values turn into."""
+        owner = definition.owner.rpartition(".")[2]
+        if definition.language != "scala":
+            return False
+        node = self.code.name_node(definition)
+        if node is not None and any(outer.type == "extension_definition" for outer in above(node)):
+            return True
+        if owner and owner not in self._adding:
+            turned = r"def\s+\w+(?:\[[^()]*\])?\(\s*(?!implicit\b)[^{}]*?\)\s*:\s*(?:\w+\.)*"
+            given = rf"\bimplicit\s+(?:final\s+)?(?:class\s+|{turned}){owner}\b"
+            form = re.compile(given.encode())
+            rows = self.code.mentioning(owner)[:1_000]
+            self.code.load(rows)
+            files = map(self.code.file, dict.fromkeys(self.code.document_of(row).key for row in rows))
+            self._adding[owner] = any(file is not None and form.search(file.source) for file in files)
+        return bool(owner) and self._adding[owner]
 
     def _extends(self, definition: CodeDefinition) -> bool:
         """Return whether a static method of C# can be called on its first argument."""
@@ -521,7 +694,9 @@ class Names(Imports):
         return file is not None and file.text(parameters).lstrip("( \t\r\n").startswith("this ")
 
     def _of_renamed(self, file: SourceFile, node: Node) -> Entities:
-        """Return what a name means in an import that gives it another one: `cents` of `import { cents as c }`."""
+        """Return what a name means that is another one: `cents` in `import { cents as c }`, an attribute of C#."""
+        if file.language == "csharp" and node.parent is not None and node.parent.type == "attribute":
+            return self._loose(file, f"{file.text(node)}Attribute", node)  # `[Fast]` is a `FastAttribute`
         line, form = node.start_point[0] + 1, rf"(?<![\w$]){re.escape(file.text(node))}\s+(?:as|=>)\s+([\w$]+)"
         for statement in file.imports:
             is_here = statement.start <= line <= statement.end
@@ -551,11 +726,15 @@ class Names(Imports):
         if text == "require" and file.language == "lua":
             target = file.text(node.child_by_field_name("arguments")).strip("()'\" ")
             return (self.modules.find(file.path, target, "lua") or OUTSIDE,)
+        if text == "setmetatable" and file.language == "lua":
+            return self._of_metatable(file, node)
         if text == "super" and file.language == "python":
             return self._bases_around(file, node)
         entities = self.meaning(file, name)
         if text in syntax.PASSING and not any(isinstance(entity, CodeDefinition) for entity in entities):
             return self.value(file, owner_of(name))
+        if file.language == "php" and (made := made_of_class(self, file, node, entities)):
+            return made
         if file.language in {"php", "swift"} and any(self._returns_self(entity) for entity in entities):
             return self.value(file, owner_of(name)) or self.enclosing(file, node)
         return tuple(dict.fromkeys(value for entity in entities for value in self.result(entity)))
@@ -566,7 +745,11 @@ class Names(Imports):
         file = self.code.file(entity.path) if isinstance(entity, CodeDefinition) else None
         if file is None or declared is None or declared.type not in syntax.FUNCTIONS:
             return False
-        return file.text(field_of(declared, "return_type") or result_type(declared)) in {"Self", "static"}
+        written = field_of(declared, "return_type") or result_type(declared)
+        if written is None and file.language == "php":
+            comment = declared.prev_named_sibling
+            return comment is not None and _RETURNS_SELF.search(file.text(comment)) is not None
+        return file.text(written) in {"Self", "static"}
 
     def result(self, entity: Entity) -> Entities:
         """Return the result of calling something: an object of a class, or what a function returns."""
@@ -589,7 +772,7 @@ class Names(Imports):
             return self.value(file, expression_of(declared))
         if "untyped" not in file.rules:
             return ()
-        if file.language == "php" and (told := self._documented(file, declared, "@return", "")):
+        if file.language == "php" and (told := documented(self, file, declared, "@return", "")):
             return told
         for word in ("return", "yield"):
             for node in file.values_of(word, declared):
@@ -641,10 +824,16 @@ class Names(Imports):
     def unbound(self, file: SourceFile, name: str, node: Node) -> Entities:
         """Return a name that nothing around it binds: of the class, the package, a star import, or from outside."""
         near = self._of_class_around(file, name, node) or self.of_package(file, name) or self.starred(file, name)
+        if file.language == "kotlin":  # a bare name is an extension of what is around it alone
+            around = tuple(entity for classes in self.classes_around(file, node) for entity in classes)
+            near = tuple(entity for entity in near if not self._is_unfit(entity, around))
         if near:
             return near
         if file.language == "rust":
             return (self.modules.child(rust_module(file, node), name) or self.modules.crate(name) or OUTSIDE,)
+        if file.language == "lua" and name not in _LUA_TABLES:
+            paths = self.code.named(f"{name}.lua")  # a global that some module makes of the table of another one
+            return (Module(paths[0], "lua"),) if len(paths) == 1 else (OUTSIDE,)
         if "loose" not in file.rules or name in {"std", "System"}:
             return (OUTSIDE,)
         # In a language without imports by name (C, Ruby, PHP) a bare name means its definitions if so few.
@@ -666,6 +855,8 @@ class Names(Imports):
             if FAMILIES[definition.language] == FAMILIES[file.language]
         ]
         own = _narrowed(own, lambda definition: definition.owner.rpartition(".")[2] != name)
+        if node.parent is not None and node.parent.type == "object_creation_expression":
+            own = [definition for definition in own if self._is_class(definition)]
         if file.language == "swift":
             own = _narrowed(
                 [definition for definition in own if not definition.owner],
@@ -702,6 +893,10 @@ class Names(Imports):
         mixed = [definition for definition in named if not definition.owner or self._is_module(definition)]
         return mixed or (named if len({definition.owner for definition in named}) == 1 else [])
 
+    def _is_class(self, definition: CodeDefinition) -> bool:
+        declared = self.code.declaration(definition)
+        return declared is None or declared.type in syntax.CLASSES | syntax.ALIASES
+
     def _is_method(self, definition: CodeDefinition) -> bool:
         """Return whether the owner of a function is a class by its last name, the others may be missing."""
         homes = map(self.code.declaration, self.code.defined(definition.owner.rpartition(".")[2]))
@@ -735,13 +930,14 @@ class Names(Imports):
     def guess(self, file: SourceFile, node: Node) -> tuple[CodeDefinition, ...]:
         """Return the methods of this name, where one class alone has it and the file names that class.
 
-        For a call on something whose class cannot be told by syntax.
+        For a call on something whose class cannot be told by syntax. Methods that override another one do not count.
         """
         name = file.text(node)
         imported = self._of_imported_trait(file, name) if file.language == "rust" else ()
-        if file.language == "csharp" and owner_of(node) is not None:
-            imported = tuple(one for one in self._extending(file, name) if isinstance(one, CodeDefinition))
-        if imported or name in syntax.COMMON:
+        if file.language in {"csharp", "scala"} and owner_of(node) is not None:
+            extending = self._extending(file, node)
+            imported = tuple(definition for definition in extending if isinstance(definition, CodeDefinition))
+        if imported or name in (syntax.LUA_METHODS if file.language == "lua" else syntax.COMMON):
             return imported
         named = (
             definition
@@ -749,13 +945,38 @@ class Names(Imports):
             if FAMILIES[definition.language] == FAMILIES[file.language]
         )
         methods = [definition for definition in named if definition.owner]
-        methods = _narrowed(methods, lambda definition: not is_secondary(definition.path))
+        methods = self._roots(_narrowed(methods, lambda definition: not is_secondary(definition.path)))
         owners = {method.owner.rpartition(".")[2] for method in methods}
         if file.language in {"lua", "php"} and len({method.key for method in methods}) > 1:
             return ()  # every module of Lua may call its table `M`
+        is_method = node.parent is not None and node.parent.type == "method_index_expression"
+        if is_method and len(methods) == 1:
+            return tuple(method for method in methods if self.code.is_function(method))
         if len(owners) != 1 or not (file.path == methods[0].path or any(file.places(owners.pop()))):
             return ()
         return tuple(method for method in methods if self.code.is_function(method))
+
+    def _roots(self, methods: list[CodeDefinition]) -> list[CodeDefinition]:
+        """Return those of these methods of one name that override none of the others."""
+        if not 1 < len(methods) <= 30:  # a name of more classes is not guessed
+            return methods
+        key = tuple(methods)
+        if key in self._rooted:
+            return self._rooted[key]
+        owners = {method: self._class_of(method) for method in methods}
+        bases = {method: self.bases(owner) if owner is not None else () for method, owner in owners.items()}
+        overriding = {
+            method
+            for method in methods
+            if any(isinstance(each, CodeDefinition) for each in self.of_members(bases[method], method.name))
+        }
+        self._rooted[key] = [method for method in methods if method not in overriding]
+        return self._rooted[key]
+
+    def _class_of(self, method: CodeDefinition) -> CodeDefinition | None:
+        """Return the class of a method in its own file."""
+        named = self.code.defined(method.owner.rpartition(".")[2])
+        return next((one for one in named if one.key == (method.path, method.owner)), None)
 
     def _of_imported_trait(self, file: SourceFile, name: str) -> tuple[CodeDefinition, ...]:
         """Return the method of the one imported trait that has it, whatever it is called on."""
@@ -783,6 +1004,20 @@ def _names(file: SourceFile, node: Node, owner: CodeDefinition) -> bool:
     outer = next((other for other in above(node) if other.type in syntax.CLASSES or other.type == "type_spec"), None)
     name = outer.child_by_field_name("type" if outer.type == "impl_item" else "name") if outer is not None else None
     return name is None or owner.name in file.text(name)
+
+
+def _body_of_unnamed(node: Node) -> Node | None:
+    """Return the body of a class without a name; None for an object of another class that is made."""
+    return next((child for child in node.named_children if child.type in {"class_body", "template_body"}), None)
+
+
+def _bases_of_unnamed(node: Node) -> list[Node]:
+    """Return the types that a class without a name inherits from: `A` and `B` of `object : A(), B { }`."""
+    for child in node.named_children:
+        if child.type == "delegation_specifiers":
+            return [specifier.named_children[0] for specifier in child.named_children if specifier.named_child_count]
+    first = node.child_by_field_name("type") or first_child(node)
+    return [first] if first is not None else []
 
 
 def _narrowed(named: list[CodeDefinition], fits: Callable[[CodeDefinition], bool]) -> list[CodeDefinition]:

@@ -46,22 +46,34 @@ class Alias(NamedTuple):
             star and len(target) >= len(start) + len(end) and target.startswith(start) and target.endswith(end)
         ):
             between = target[len(start) : len(target) - len(end)] if star else ""
-            yield from (one.replace("*", between) for one in self.targets)
+            yield from (path.replace("*", between) for path in self.targets)
 
 
-def paths_of(path: str, text: str) -> list[Alias]:
-    """Return the aliases of a tsconfig, the longest patterns first; names below its `baseUrl` come last."""
+def paths_of(path: str, text: str, user: str = "") -> list[Alias]:
+    """Return the aliases of a tsconfig, the longest patterns first; names below its `baseUrl` come last.
+
+    They count for the folder of the tsconfig that extends it, its `user`, else for its own.
+    """
     options = _mapping(_parsed(text).get("compilerOptions"))
-    folder = posixpath.dirname(path)
-    base, scope = options.get("baseUrl"), f"{folder}/" if folder else ""
+    folder, home_of_user = posixpath.dirname(path), posixpath.dirname(user or path)
+    base, scope = options.get("baseUrl"), f"{home_of_user}/" if home_of_user else ""
     home = _below(folder, base) if isinstance(base, str) else folder
     aliases = [
-        Alias(scope, written, tuple(_below(home, one) for one in targets if isinstance(one, str)))
+        Alias(scope, written, tuple(_below(home, target) for target in targets if isinstance(target, str)))
         for written, targets in _mapping(options.get("paths")).items()
         if isinstance(targets, list)
     ]
-    aliases.sort(key=lambda one: (-len(one.written.partition("*")[0]), one.written))
+    aliases.sort(key=lambda alias: (-len(alias.written.partition("*")[0]), alias.written))
     return [*aliases, *([Alias(scope, "*", (_below(home, "*"),))] if isinstance(base, str) else [])]
+
+
+def extended(path: str, text: str) -> Iterator[str]:
+    """Yield the paths that a tsconfig may extend: a file beside it or elsewhere, its ending may be left out."""
+    written = _parsed(text).get("extends")
+    for target in written if isinstance(written, list) else [written]:
+        if isinstance(target, str) and target.startswith("."):
+            plain = _below(posixpath.dirname(path), target)
+            yield from (plain, f"{plain}.json", f"{plain}/tsconfig.json")
 
 
 def package_of(path: str, text: str) -> list[Alias]:
@@ -69,9 +81,9 @@ def package_of(path: str, text: str) -> list[Alias]:
     fields, folder = _parsed(text), posixpath.dirname(path)
     name, aliases = fields.get("name"), []
     exports = fields.get("exports")
-    entries = _mapping(exports) if any(one.startswith(".") for one in _mapping(exports)) else {".": exports}
+    entries = _mapping(exports) if any(key.startswith(".") for key in _mapping(exports)) else {".": exports}
     if isinstance(name, str) and name:
-        first = [one for key in _ENTRIES if isinstance(one := fields.get(key), str)]
+        first = [file for key in _ENTRIES if isinstance(file := fields.get(key), str)]
         for key, value in entries.items():
             files = [*_files(value), *(first if key == "." else ())]
             aliases.append(Alias("", f"{name}{key[1:]}", tuple(_sources(folder, files))))
@@ -87,7 +99,7 @@ def _files(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return [file for one in inner for file in _files(one)]
+    return [file for entry in inner for file in _files(entry)]
 
 
 def _sources(folder: str, files: Iterable[str]) -> Iterator[str]:

@@ -93,6 +93,8 @@ def _last_of_lambda(node: Node) -> Node | None:
 def _parameter(node: Node, parent: Node) -> Binding | None:
     """`x: T` in Kotlin, `label x: T` in Swift."""
     names = parent.children_by_field_name("name")
+    if parent.type == "lambda_parameter" and names == [node]:  # of a closure in Swift without a type
+        return Binding(node, How.PARAMETER)
     if names:
         is_swift = len(names) > 1 and node.type == "simple_identifier"
         return Binding(node, How.PARAMETER, names[1]) if is_swift and names[0] == node else None
@@ -125,6 +127,13 @@ def _condition(node: Node, parent: Node) -> Binding | None:
     return Binding(node, How.VALUE, value=after[1]) if len(after) > 1 and after[0].type == "=" else None
 
 
+def _of_each(node: Node, parent: Node) -> Binding | None:
+    """`foreach (xs as x)` and `foreach (xs as k => x)` in PHP."""
+    around = parent.parent if parent.type == "pair" else parent
+    is_loop = around is not None and around.type == "foreach_statement" and around.named_children[0] != node
+    return Binding(node, How.VALUE) if is_loop and node.type == "variable_name" else None
+
+
 def _first(node: Node, parent: Node) -> Binding | None:
     """`x <- y` in Scala, `catch (x: T)` in Kotlin."""
     is_first = parent.named_children[0] == node and parent.child_by_field_name("name") is None
@@ -141,6 +150,17 @@ def _entry(node: Node, parent: Node) -> Binding | None:
 
 def _names(parent: Node) -> list[Node]:
     return parent.children_by_field_name("name")
+
+
+def assigned_to(node: Node) -> Node | None:
+    """Return the value at the position of a variable in an assignment of Lua: `y` for `b` in `a, b = x, y`."""
+    names = node.parent
+    statement = names.parent if names is not None else None
+    if names is None or statement is None or statement.type != "assignment_statement":
+        return None
+    values = statement.named_children[-1].named_children
+    place = names.named_children.index(node)
+    return values[place] if place < len(values) else None
 
 
 def _assigned(node: Node, parent: Node) -> Binding | None:
@@ -174,10 +194,12 @@ _READERS: dict[str, Callable[[Node, Node], Binding | None]] = {
     "class_parameter": _parameter,
     "enum_entry": _entry,
     "enumerator": _first,
+    "foreach_statement": _of_each,
     "guard_statement": _condition,
     "if_statement": _condition,
     "lambda_expression": _lambda,
     "lambda_parameter": _parameter,
+    "pair": _of_each,
     "parameter": _parameter,
     "pattern": _pattern,
     "property_element": _property,
@@ -196,6 +218,24 @@ def result_type(declared: Node) -> Node | None:
     parameters = next((child for child in declared.named_children if child.type == "function_value_parameters"), None)
     after = _following(parameters) if parameters is not None else None
     return after if after is not None and after.type in _KOTLIN_TYPES else None
+
+
+def argument_type(source: bytes, declared: Node, label: str, place: int) -> Node | None:
+    """Return the written type of the parameter of a function of Swift that an argument is for, by label or position."""
+    if declared.type == "enum_entry":
+        contents = declared.child_by_field_name("data_contents")
+        types = (
+            [child for child in contents.named_children if child.type in _KOTLIN_TYPES] if contents is not None else []
+        )
+        return types[place] if place < len(types) else None
+    parameters = [child for child in declared.named_children if child.type == "parameter"]
+    for position, parameter in enumerate(parameters):
+        names = parameter.children_by_field_name("name")
+        outer = parameter.child_by_field_name("external_name") or (names[0] if names else None)
+        written = source[outer.start_byte : outer.end_byte].decode() if outer is not None else ""
+        if len(names) > 1 and (written == label if label else position == place):
+            return names[1]
+    return None
 
 
 def expression_of(declared: Node) -> Node | None:

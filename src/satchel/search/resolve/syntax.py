@@ -44,7 +44,8 @@ GENERIC, WRAPPING, CAST = (_NODES[heading] for heading in ("generic", "wrapping"
 CALLS, ALIASES, NAMED = _NODES["calls"], _NODES["aliases"], LEAVES | DOTTED
 RETURNING, CONSTRUCTED = FUNCTIONS | _NODES["returning"], SCOPES | _NODES["constructed"]
 FIELD_PLACES, IMPORTS = _NODES["field places"], _NODES["imports"]
-PASSING, COMMON = _NODES["passing"], _NODES["common"]
+SCOPE_FUNCTIONS, EACH, SAME_ELEMENTS = (_NODES[heading] for heading in ("scope functions", "each", "same elements"))
+PASSING, COMMON, LUA_METHODS = _NODES["passing"], _NODES["common"], _NODES["lua methods"]
 
 
 def field_of(node: Node, *names: str) -> Node | None:
@@ -62,6 +63,8 @@ def owner_of(node: Node) -> Node | None:
     parent = node.parent
     if parent is not None and parent.type == "navigation_suffix":
         parent = parent.parent
+    if parent is not None and parent.type == "infix_expression":
+        return parent.child_by_field_name("left") if parent.child_by_field_name("operator") == node else None
     if parent is None or parent.type not in _MEMBERS:
         return None
     if parent.type in _PLACED:
@@ -155,7 +158,7 @@ def _bound(node: Node, inner: Node, parent: Node, *, in_pattern: bool) -> Bindin
     if not any(inner in parent.children_by_field_name(field) for field in _PATTERN_FIELDS):
         return None
     if kind in _LOOPS:
-        return Binding(node, How.VALUE)
+        return Binding(node, How.VALUE, inner.child_by_field_name("type") if inner.type == "typed_pattern" else None)
     return _given(node, inner, parent, in_pattern=in_pattern) if kind in _VALUES else None
 
 
@@ -253,6 +256,28 @@ def table_of(function: Node) -> Node | None:
     """Return the table of Lua that a function is in: `M` of `function M:send()`."""
     name = function.child_by_field_name("name")
     return name.child_by_field_name("table") if name is not None else None
+
+
+_AWAITED = frozenset({"await", "await_expression", "parenthesized_expression"})
+
+
+def is_dropped(name: Node) -> bool:
+    """Return whether nothing uses the result of the call of this name: the call is a statement, as in `save(order);`.
+
+    False in languages whose grammar has no such statement: there a last expression may be the result of its block.
+    """
+    node, is_called = name, False
+    for outer in above(name):
+        if outer.type == "expression_statement":
+            return is_called
+        if outer.type in CALLS or outer.type in _MEMBERS:
+            if is_called or node not in [outer.child_by_field_name(field) for field in ("function", *_NAME_FIELDS)]:
+                return False
+            is_called = outer.type in CALLS
+        elif outer.type not in _AWAITED:
+            return False
+        node = outer
+    return False
 
 
 def statement_of(node: Node) -> tuple[int, int]:

@@ -12,12 +12,13 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from psycopg import OperationalError
-from psycopg.errors import QueryCanceled
+from psycopg.errors import InFailedSqlTransaction, QueryCanceled
 
 from satchel.store.database import DatabaseStore, StoreSnapshot
 from satchel.store.postgres import nearest
 from satchel.store.postgres.connection import (
     ASKING_SECONDS,
+    LISTS,
     STATEMENT_SECONDS,
     TABLES,
     Server,
@@ -26,7 +27,7 @@ from satchel.store.postgres.connection import (
     literal,
 )
 from satchel.store.protocol import SET_ASIDE, Derived
-from satchel.store.records import Row
+from satchel.store.records import Row, numbered
 from satchel.store.segments import DamagedWordsError
 from satchel.system.kept import Cache
 
@@ -75,7 +76,7 @@ class PostgresStore(DatabaseStore):
         timeout_ms: int = 10_000,
         workspaces: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(disposable=disposable, workspaces=workspaces)
+        super().__init__(LISTS, disposable=disposable, workspaces=workspaces)
         self._root = root
         self._is_shared = is_shared
         self._owner = "current_user" if root.startswith(PRIVATE_ROOTS) else "''"
@@ -125,7 +126,7 @@ class PostgresStore(DatabaseStore):
             aside = self._root + ASIDE
             with self._transaction() as (connection, _):
                 _delete_root(connection, aside, self._owner)
-                renamed = f"UPDATE satchel.roots SET name = ? WHERE name = ? AND owner = {self._owner}"
+                renamed = f"UPDATE satchel.roots SET name = $1 WHERE name = $2 AND owner = {self._owner}"
                 connection.execute(renamed, (aside, self._root))
                 connection.commit()
             with self.write() as writer:
@@ -135,7 +136,7 @@ class PostgresStore(DatabaseStore):
     def remove(self) -> int:
         """Delete all rows of this root. Returns their size in bytes."""
         size = self.size()
-        if not self._rows(f"SELECT 1 FROM satchel.roots WHERE name = ? AND owner = {self._owner}", (self._root,)):
+        if not self._rows(f"SELECT 1 FROM satchel.roots WHERE name = $1 AND owner = {self._owner}", (self._root,)):
             return 0
         with self._transaction() as (connection, _):
             _delete_root(connection, self._root, self._owner)
@@ -148,7 +149,7 @@ class PostgresStore(DatabaseStore):
 
     def has_root(self, name: str) -> bool:
         """Return whether a root of this name, which belongs to everybody, was published."""
-        return bool(self._rows("SELECT 1 FROM satchel.roots WHERE name = ? AND owner = ''", (name,)))
+        return bool(self._rows("SELECT 1 FROM satchel.roots WHERE name = $1 AND owner = ''", (name,)))
 
     def roots(self) -> list[tuple[str, int]]:
         """Return the names of all roots on the server that this role may see, with their sizes as in `size`."""
@@ -200,16 +201,19 @@ class PostgresStore(DatabaseStore):
                         raise
                     return {query: connection.execute(*query).fetchall() for query in asked}
 
-            waited = 0.0
+            waited, is_late = 0.0, False
 
             def run(sql: str, bindings: Sequence[Any]) -> list[Row]:
-                nonlocal waited
+                nonlocal waited, is_late
                 if waited > seconds:
                     raise SlowStoreError(f"{self._server.name} did not answer in time: try again later")
                 asked, started = (sql, tuple(bindings)), time.monotonic()
                 try:
                     found = kept.through([asked], rows)[asked]
-                except QueryCanceled as error:
+                except (QueryCanceled, InFailedSqlTransaction) as error:
+                    is_late |= isinstance(error, QueryCanceled)
+                    if not is_late:  # else a statement of another thread was late, and ended the transaction of both
+                        raise
                     raise SlowStoreError(f"{self._server.name} did not answer in time: try again later") from error
                 waited += time.monotonic() - started
                 return [*found]
@@ -253,7 +257,7 @@ class PostgresStore(DatabaseStore):
             for table, rows in tables:
                 types = [column.split()[1] for column in TABLES[table][0].split(", ")]
                 flags = [place for place, kind in enumerate(types) if kind == "bool"]
-                sql = f"INSERT INTO {table} VALUES ({', '.join('?' * len(types))})"
+                sql = f"INSERT INTO {table} VALUES ({numbered(len(types))})"
                 connection.executemany(sql, (_with_flags(row, flags) for row in rows))
             connection.commit()
 

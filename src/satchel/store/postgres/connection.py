@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from satchel.errors import ConfigError, LockedError, ReadOnlyStoreError, SatchelError, StoreError, UnreachableStoreError
-from satchel.store.records import RENAMES, Row
+from satchel.store.records import RENAMES, Lists, Row
 
 _ROOT = "current_setting('satchel.root')::integer"
 _TYPES = {"int": "integer NOT NULL", "long": "bigint NOT NULL", "text": 'text COLLATE "C" NOT NULL',
@@ -188,8 +186,6 @@ _VERSION = (
 _LOST = ("08", "28", "3D", "533", "57P")
 """States of errors that end a connection, or prevent one; those of the driver have no state."""
 
-_LIST = "json_each(?)"
-_PLACE = re.compile(r"json_each\(\?\)|\?")
 _REASONS = (
     ("password authentication failed", "the password or the user name is wrong"),
     ("no password supplied", "the server wants a password: put it into ~/.pgpass, PGPASSWORD or the address"),
@@ -199,19 +195,12 @@ _REASONS = (
 )
 
 
-@lru_cache(maxsize=256)
-def translated(sql: str) -> tuple[bytes, frozenset[int]]:
-    """Return a query in the dialect of PostgreSQL, and which of its bindings are lists as JSON."""
-    lists = frozenset(place for place, mark in enumerate(_PLACE.findall(sql)) if mark == _LIST)
-    for old, new in (
-        ("%", "%%"),
-        (f"NOT IN (SELECT value FROM {_LIST})", "<> ALL(%s)"),
-        (f"IN (SELECT value FROM {_LIST})", "= ANY(%s)"),
-        (_LIST, "unnest(%s::text[]) AS listed(value)"),
-        ("?", "%s"),
-    ):
-        sql = sql.replace(old, new)
-    return sql.encode(), lists
+LISTS = Lists(
+    within=lambda number: f"= ANY(${number})",
+    table=lambda number: f"unnest(${number}::text[]) AS listed(value)",
+    bound=tuple,
+)
+"""Lists are arrays of the server."""
 
 
 def literal(text: str) -> str:
@@ -221,7 +210,14 @@ def literal(text: str) -> str:
 
 def _storable(value: Any) -> Any:
     """Return a value that the server takes: no text there has a null character, so nothing equals one that does."""
+    if isinstance(value, tuple):
+        return [_storable(item) for item in value]
     return value.replace("\0", "\ufffd") if isinstance(value, str) else value
+
+
+def _connected(conninfo: str) -> psycopg.Connection:
+    """Connect. Queries are the server's own: the driver looks for no places to fill in them."""
+    return psycopg.connect(conninfo, autocommit=True, cursor_factory=psycopg.RawCursor)
 
 
 class SlowStoreError(StoreError):
@@ -233,7 +229,9 @@ class UncertainCommitError(psycopg.OperationalError):
 
 
 class ServerConnection:
-    """A connection that takes the queries of the SQLite store."""
+    """A connection that runs the queries of a store."""
+
+    lists = LISTS
 
     def __init__(self, raw: psycopg.Connection) -> None:
         self.raw = raw
@@ -241,19 +239,14 @@ class ServerConnection:
 
     def execute(self, sql: str, bindings: Sequence[Any] = (), /) -> psycopg.Cursor[Any]:
         """Run one statement."""
-        statement, lists = translated(sql)
-        values = [
-            [_storable(load) for load in json.loads(value)] if place in lists else _storable(value)
-            for place, value in enumerate(bindings)
-        ]
-        cursor = self.raw.execute(statement, values, binary=True)
+        cursor = self.raw.execute(sql.encode(), [_storable(value) for value in bindings], binary=True)
         self._changes += max(0, cursor.rowcount) if cursor.description is None else 0
         return cursor
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> None:
         """Run one statement with each of these bindings, without waiting for each."""
         with self.raw.cursor() as cursor:
-            cursor.executemany(translated(sql)[0], rows)
+            cursor.executemany(sql.encode(), rows)
             self._changes += max(0, cursor.rowcount)
 
     def total_changes(self) -> int:
@@ -410,15 +403,15 @@ class Server:
 
     def _connect(self, writes: bool) -> psycopg.Connection:
         if writes or not self._any:
-            return psycopg.connect(self._writable if writes else self._conninfo, autocommit=True)
+            return _connected(self._writable if writes else self._conninfo)
         if time.monotonic() >= self._leader_again:
             try:
-                return psycopg.connect(self._conninfo, autocommit=True)
+                return _connected(self._conninfo)
             except psycopg.OperationalError:
                 # After no server took writes, questions go to a standby for so long before they look for a leader
                 # again.
                 self._leader_again = time.monotonic() + 2.0
-        return psycopg.connect(self._any, autocommit=True)
+        return _connected(self._any)
 
     def _open(self, writes: bool) -> ServerConnection:
         raw = self._connect(writes)

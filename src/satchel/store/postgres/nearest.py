@@ -33,7 +33,7 @@ _INDEXES = (
 _IN_SIGHT = (
     "SELECT id FROM satchel.roots WHERE id::text IN (current_setting('satchel.root'), "
     "current_setting('satchel.shared', true)) AND EXISTS "
-    "(SELECT FROM satchel.vectors WHERE root = roots.id AND fingerprint = ?)"
+    "(SELECT FROM satchel.vectors WHERE root = roots.id AND fingerprint = $1)"
 )
 _LONG = "SET statement_timeout = 0; SET lock_timeout = 0; SET maintenance_work_mem = '1GB'"
 """A build takes minutes, and far longer where the graph does not fit into memory: 1 kB a vector of 384 numbers."""
@@ -77,17 +77,17 @@ class HnswIndex:
         if not roots or not made.issuperset(_index(root, fingerprint) for root in roots):
             return None
         ((schema,),) = state._rows(_EXTENSION)
-        in_sight, bindings = state._in_sight()
+        in_sight, bindings = state._in_sight(6)
 
         def find(vector: npt.NDArray[np.float32], most: int) -> Sequence[int]:
             half = f"{schema}.halfvec({len(vector)})"
             sql = (
                 "SELECT v.chunk FROM satchel.vectors v JOIN chunks ON row = v.chunk "
-                "JOIN documents ON documents.id = document WHERE v.root = ? AND v.fingerprint = ? "
-                f"AND kind = ? AND {in_sight} ORDER BY (satchel.halves(v.vector)::{half}) "
-                f"OPERATOR({schema}.<#>) ?::{half} LIMIT ?"
+                "JOIN documents ON documents.id = document WHERE v.root = $1 AND v.fingerprint = $2 "
+                f"AND kind = $3 AND {in_sight} ORDER BY (satchel.halves(v.vector)::{half}) "
+                f"OPERATOR({schema}.<#>) $4::{half} LIMIT $5"
             )
-            asked = (fingerprint, kind, *bindings, json.dumps(vector.tolist()), most)
+            asked = (fingerprint, kind, json.dumps(vector.tolist()), most, *bindings)
             return [row for root in roots for (row,) in state._rows(sql, (root, *asked))]
 
         return find

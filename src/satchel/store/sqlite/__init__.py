@@ -40,15 +40,15 @@ class SqliteStore(DatabaseStore):
         timeout_ms: int = files.BUSY_TIMEOUT_MS,
         workspaces: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(disposable=disposable, workspaces=workspaces)
+        super().__init__(files.LISTS, disposable=disposable, workspaces=workspaces)
         self.path = path
         self._durable = durable
         self._timeout_ms = timeout_ms
         self._identity: tuple[int, int] | None = None
         self._local = threading.local()
-        self._connections: list[apsw.Connection] = []
-        self._owned: list[tuple[threading.Thread, apsw.Connection]] = []
-        self._idle: list[apsw.Connection] = []
+        self._connections: list[files.FileConnection] = []
+        self._owned: list[tuple[threading.Thread, files.FileConnection]] = []
+        self._idle: list[files.FileConnection] = []
         self._guard = threading.Lock()
         connection = self._connection()
         if durable:
@@ -63,15 +63,15 @@ class SqliteStore(DatabaseStore):
         """The path of the file."""
         return str(self.path)
 
-    def _connection(self) -> apsw.Connection:
-        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+    def _connection(self) -> files.FileConnection:
+        connection: files.FileConnection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = self._of_ended_thread() or self._open()
             with self._guard:
                 self._owned.append((threading.current_thread(), connection))
         return connection
 
-    def _of_ended_thread(self) -> apsw.Connection | None:
+    def _of_ended_thread(self) -> files.FileConnection | None:
         """Take over the connection of a thread that has ended: pools end idle threads and start others."""
         with self._guard:
             ended = next((row for row in self._owned if not row[0].is_alive()), None)
@@ -80,7 +80,7 @@ class SqliteStore(DatabaseStore):
             self._owned.remove(ended)
             return ended[1]
 
-    def _open(self) -> apsw.Connection:
+    def _open(self) -> files.FileConnection:
         try:
             connection = files.open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
         except files.LostStoreError:
@@ -105,7 +105,7 @@ class SqliteStore(DatabaseStore):
                 self.restored = f"{self.path.name} was missing or empty; it was made again from {done.text}"
                 telemetry.warning("memory restored", path=str(self.path), source=done.text)
 
-    def _begin_anew(self) -> apsw.Connection:
+    def _begin_anew(self) -> files.FileConnection:
         """Replace a damaged file by an empty store, unless another process has done so by now."""
         with locked(self.path.parent):
             try:
@@ -113,7 +113,7 @@ class SqliteStore(DatabaseStore):
             except DamagedStoreError:
                 return self._begin_empty()
 
-    def _begin_empty(self) -> apsw.Connection:
+    def _begin_empty(self) -> files.FileConnection:
         aside = files.put_aside(self.path)
         connection = files.open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
         connection.execute("INSERT INTO meta VALUES (?, ?)", (SET_ASIDE, aside.name))

@@ -14,12 +14,25 @@ from pathlib import Path
 import apsw
 
 from satchel.errors import LockedError, StoreError
-from satchel.store.records import DamagedStoreError, rows
+from satchel.store.records import DamagedStoreError, Lists, rows
 from satchel.store.sqlite import changes
 from satchel.system.state_files import locked, make_folder, replace
 
 STEPS = tuple(Path(__file__).with_name("schema.sql").read_text(encoding="utf-8").split("----\n"))
 """The tables of a new file, then what brings a file of each older schema to the next one."""
+
+
+LISTS = Lists(
+    within=lambda number: f"IN (SELECT value FROM json_each(${number}))",
+    table=lambda number: f"json_each(${number})",
+    bound=lambda values: json.dumps(list(values)),
+)
+
+
+class FileConnection(apsw.Connection):
+    """A connection that runs the queries of a store."""
+
+    lists = LISTS
 
 
 def newer(version: int) -> str:
@@ -82,7 +95,7 @@ _OWN_TABLES = frozenset(("meta", "documents", "segments", "postings"))
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 
 
-def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT_MS) -> apsw.Connection:
+def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT_MS) -> FileConnection:
     """Open or create a store file in WAL mode, at the newest schema.
 
     `durable` waits for the disk at every commit (the memory file); an index only needs order. Raises LockedError when
@@ -170,7 +183,7 @@ def obstacle(path: Path) -> str:
     return "" if is_allowed else "you may not write there"
 
 
-def read_only(path: Path, timeout_ms: int = BUSY_TIMEOUT_MS) -> apsw.Connection | None:
+def read_only(path: Path, timeout_ms: int = BUSY_TIMEOUT_MS) -> FileConnection | None:
     """Open a store of the newest schema that cannot be written, None if that is not possible either."""
     # Without room for its shared memory a store is read as a file that nobody changes: not if there is a journal.
     journal = path.with_name(f"{path.name}-wal")
@@ -180,7 +193,7 @@ def read_only(path: Path, timeout_ms: int = BUSY_TIMEOUT_MS) -> apsw.Connection 
         return None
     for mode in ("mode=ro", *(("immutable=1",) if is_still else ())):
         try:
-            connection = apsw.Connection(f"{path.resolve().as_uri()}?{mode}", flags=_READ_ONLY)
+            connection = FileConnection(f"{path.resolve().as_uri()}?{mode}", flags=_READ_ONLY)
         except apsw.Error:
             continue
         try:
@@ -193,12 +206,12 @@ def read_only(path: Path, timeout_ms: int = BUSY_TIMEOUT_MS) -> apsw.Connection 
     return None
 
 
-def _opened(path: Path, *, durable: bool, timeout_ms: int) -> apsw.Connection:
+def _opened(path: Path, *, durable: bool, timeout_ms: int) -> FileConnection:
     make_folder(path.parent)
     if durable and is_lost(path):
         raise LostStoreError(f"{path} is missing or empty, though there are copies of it: `satchel memory restore`")
     _open_journals(path)
-    connection = apsw.Connection(str(path))
+    connection = FileConnection(str(path))
     try:
         connection.set_busy_timeout(timeout_ms)
         connection.execute("PRAGMA cache_size=-16384")

@@ -16,6 +16,7 @@ from satchel.store.records import Row, rows
 from satchel.store.sqlite import changes
 from satchel.store.sqlite.connection import (
     DAMAGED_SUFFIX,
+    FileConnection,
     backups,
     damage,
     migrate,
@@ -48,16 +49,22 @@ class Restored(NamedTuple):
         return " and ".join(parts)
 
 
-def restore(path: Path) -> Restored:
+def restore(path: Path, *, to_backup: bool = False) -> Restored:
     """Put another file in the place of a durable store. The caller holds the folder's lock. Raises StoreError.
 
-    A sound store goes back to its newest copy. One that is missing, damaged or of a newer schema becomes the newest
-    copy that can be read, with the changes since and with every record of the damaged file that can be read.
+    One that is missing, damaged or of a newer schema becomes the newest copy that can be read, with the changes since
+    and with every record of the damaged file that can be read. A sound store is refused; with `to_backup` it goes back
+    to its newest copy, without the changes since.
     """
     copies = sorted((*backups(path), *schema_copies(path)), key=lambda other: other.stat().st_mtime_ns, reverse=True)
     copy = next((other for other in copies if not damage(other)), None)
     aside = path.with_name(path.name + DAMAGED_SUFFIX)
     if path.exists() and path.stat().st_size and not damage(path):
+        if not to_backup:
+            raise StoreError(
+                f"{path} is sound: nothing was restored. `satchel memory list --forgotten` lists what can be brought "
+                "back; with --to-backup the newest backup takes its place, without what was written since"
+            )
         if copy is None:
             raise StoreError(f"there is no backup beside {path}: one is made each day at the first change")
         _replace(path, copy.read_bytes(), aside)
@@ -86,7 +93,7 @@ def _replace(path: Path, raw: bytes, aside: Path) -> None:
 
 def _merged(made: Path, path: Path) -> tuple[int, int]:
     """Add to a copy what is known of the store `path`; returns the changes and the records that were added."""
-    connection = apsw.Connection(str(made))
+    connection = FileConnection(str(made))
     try:
         migrate(connection)
         connection.execute("BEGIN IMMEDIATE")

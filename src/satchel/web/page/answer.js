@@ -54,16 +54,18 @@ function scrollToBest(card) {
   }
 }
 
-/** That nothing answers the question well, and which of its words occur nowhere. */
-function weakness({ weak, missing_terms: missing }, hasItems) {
-  if (!missing?.length && !(weak && hasItems)) {
+/** That nothing answers the question well, and which of its words occur nowhere, or in tests alone. */
+function weakness({ weak, missing_terms: missing, only_in_tests: ofTests }, hasItems) {
+  const words = (label, list) => (list?.length ? element("p", {}, label, list.map((word) => [element("code", {}, word), " "])) : null);
+  if (!missing?.length && !ofTests?.length && !(weak && hasItems)) {
     return null;
   }
   return element(
     "div",
     { class: "message warn" },
     weak ? element("p", { class: "message-head" }, "Weak match: nothing here answers this well.") : null,
-    missing?.length ? element("p", {}, "These words occur nowhere here: ", missing.map((word) => [element("code", {}, word), " "])) : null,
+    words("These words occur nowhere here: ", missing),
+    words("Only tests and examples have these words: ", ofTests),
     weak && hasItems ? element("p", {}, "The few best places follow. Try other words, or names from the code.") : null,
   );
 }

@@ -66,13 +66,14 @@ export function showBudget(tokens) {
   }
 }
 
-/** Kinds as buttons that stay pressed; none pressed means every kind that has documents. */
+/** Kinds as buttons that stay pressed; none pressed means every kind that has documents. The others are not shown. */
 export function showKinds(kinds, documents) {
   const chosen = state().types;
   const focused = document.activeElement?.dataset?.kind;
+  const shown = kinds.filter((name) => !documents.size || documents.get(name) || chosen.includes(name));
   replace(
     byId("kinds"),
-    kinds.map((name) => kindChip(name, documents.get(name), chosen.includes(name))),
+    shown.map((name) => kindChip(name, documents.get(name), chosen.includes(name))),
   );
   if (focused) {
     byId("kinds").querySelector(`[data-kind="${CSS.escape(focused)}"]`)?.focus();
