@@ -256,13 +256,17 @@ class Part(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """The result of parsing one file. `comment_lines` are line ranges with only comments or doc strings."""
+    """The result of parsing one file. `comment_lines` are line ranges with only comments or doc strings.
+
+    `bodies` are those of long functions, not of functions inside them: pairs of offsets in bytes, in order.
+    """
 
     language: str
     parts: tuple[Part, ...]
     imports: tuple[Import, ...] = ()
     comment_lines: tuple[tuple[int, int], ...] = ()
     parsed: bool = True
+    bodies: tuple[tuple[int, int], ...] = ()
 
 
 class Location(NamedTuple):

@@ -156,10 +156,11 @@ class TestOptions:
         found = walk(build(tmp_path / "root", self.FILES), WalkOptions(max_depth=1))
         assert (paths(found)[-1], found.skipped_paths) == ("src/d.md", {"too-deep": ("src/deep",)})
 
-    def test_only_the_first_examples_of_a_reason_are_kept(self, tmp_path: Path) -> None:
+    def test_only_the_first_paths_of_a_reason_are_kept(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(walk_module, "MAX_SKIPPED", 10)
         found = walk(build(tmp_path / "root", {f"{number:03}.png": "" for number in range(50)}))
         assert found.skipped == {"binary": 50}
-        assert found.skipped_paths["binary"] == tuple(f"{number:03}.png" for number in range(walk_module.EXAMPLES))
+        assert found.skipped_paths["binary"] == tuple(f"{number:03}.png" for number in range(10))
 
     def test_another_file_system_is_not_entered(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         root = build(tmp_path / "root", {"a.py": "", "mount/b.py": ""})

@@ -106,7 +106,7 @@ class Hops:
         self, bench: Workbench, terms: AbstractSet[str], named: Sequence[str] = (), *, is_long: bool = False
     ) -> None:
         self._terms, self._named, self._is_long = terms, named, is_long
-        self._homes = [(home, Relations(home.store)) for home in bench.every]
+        self._homes = [(home, Relations(home.store), _Found({}, {}, {}, {})) for home in bench.every]
 
     def __call__(self, packing: Packing) -> list[Hop]:
         """Return the places for what is packed."""
@@ -117,15 +117,15 @@ class Hops:
         }
         candidates = sorted(best.values(), key=lambda candidate: -candidate.value)[: weights.FOLLOWED]
         found: list[Hop] = []
-        for home, relations in self._homes:
-            finder = _PlaceFinder(packing, home, relations)
+        for home, relations, known in self._homes:
+            finder = _PlaceFinder(packing, home, relations, known)
             named = [[*finder.rare(self._named)], finder.named(self._named, self._terms)]
             rare, defined = ([hop._replace(late=self._is_long) for hop in hops] for hops in named)
             found = [*rare, *found, *defined]
             own = [
                 candidate
                 for candidate in candidates
-                if candidate.group.startswith(home.prefix) and finder.is_indexed(candidate)
+                if candidate.group.startswith(finder.prefix) and finder.is_indexed(candidate)
             ]
             used = [(_worth(hop, self._terms), hop) for candidate in own for hop in finder.used(candidate)]
             used.sort(key=lambda pair: -pair[0])
@@ -166,11 +166,21 @@ class _Occurrence(NamedTuple):
     match: re.Match[str]
 
 
+class _Found(NamedTuple):
+    """What does not change while an answer is filled: definitions by the lines that use them, and more by name."""
+
+    used: dict[tuple[str, tuple[Range, ...]], list[CodeDefinition]]
+    counts: dict[str, int]
+    is_common: dict[str, bool]
+    together: dict[str, list[str]]
+
+
 class _PlaceFinder:
     """Finds places from the shown lines of one workspace."""
 
-    def __init__(self, packing: Packing, home: Workbench, relations: Relations) -> None:
-        self._home, self._relations, self._rejected = home, relations, packing.rejected
+    def __init__(self, packing: Packing, home: Workbench, relations: Relations, known: _Found) -> None:
+        self._home, self._relations, self.prefix, self._known = home, relations, home.prefix, known
+        self._rejected = packing.rejected
         self._shown: dict[str, list[Range]] = {}
         self._lines: dict[str, Lines] = {}
         for groups in packing.groups.values():
@@ -245,7 +255,7 @@ class _PlaceFinder:
         occurrences = []
         documents = store.documents({int(lexicon.columns.document_id[position]) for position in production})
         for document in documents.values():
-            read = self._lines.get(f"{self._home.prefix}{document.key}") or self._home.lines.read(document.key)
+            read = self._lines.get(f"{self.prefix}{document.key}") or self._home.lines.read(document.key)
             for line, text in enumerate(() if isinstance(read, Unreadable) else read.lines, 1):
                 # Compiled for the first line that has the name: most names have none.
                 if not any(name in text for name in written) or COMMENT.match(text):
@@ -259,14 +269,23 @@ class _PlaceFinder:
         """Yield the definitions that the shown lines of a candidate use, each once."""
         location = candidate.chunk.location
         assert location is not None
-        file = self._relations.code.file(location.path.removeprefix(self._home.prefix))
-        if file is None or file.root is None:
-            return
+        path = location.path.removeprefix(self.prefix)
         whole = [(location.start_line, location.end_line)]
-        rows = subtract(whole, subtract(whole, sorted(self._shown.get(candidate.group, ()))))
-        names = self._followed(file, rows)
-        for name in names:
-            node = next(filter(partial(_is_name, rows), file.occurrences(name)), None)
+        rows = tuple(subtract(whole, subtract(whole, sorted(self._shown.get(candidate.group, ())))))
+        if (path, rows) not in self._known.used:
+            file = self._relations.code.file(path)
+            self._known.used[path, rows] = [*self._definitions(file, rows)] if file is not None and rows else []
+        for definition in self._known.used[path, rows]:
+            yield from self._hops(_USES, definition)
+
+    def _definitions(self, file: SourceFile, rows: Sequence[Range]) -> Iterator[CodeDefinition]:
+        """Yield the definitions that these lines of a file use."""
+        first, last = file.range(rows[0][0], rows[-1][1])
+        file.read(first, last)
+        if file.root is None:
+            return
+        for name in self._followed(file, rows):
+            node = next(filter(partial(_is_name, rows), file.occurrences(name, first, last)), None)
             meaning = self._relations.names.meaning(file, node) if node is not None else ()
             own = [definition for definition in meaning if isinstance(definition, CodeDefinition)]
             if len(own) > 1:  # in C, headers that other files include may define the same name
@@ -279,20 +298,27 @@ class _PlaceFinder:
             if len({definition.key for definition in own}) == 1 and (
                 file.document.secondary or not is_secondary(own[-1].path)
             ):
-                yield from self._hops(_USES, own[-1])
+                yield own[-1]
 
     def _followed(self, file: SourceFile, rows: Sequence[Range]) -> list[str]:
         """Return the names on these lines that the index defines, the rarest first."""
-        written = dict.fromkeys(_WORD.findall("\n".join(file.lines(*span) for span in rows)))
-        counts = dict.fromkeys(written, 0)
-        for row in self._home.store.definitions(list(written), most=ALIKE_NAMES):
-            counts[row.name] += 1
-        defined = list(filter(counts.__getitem__, written))
+        written = list(dict.fromkeys(_WORD.findall("\n".join(file.lines(*span) for span in rows))))
+        new = [name for name in written if name not in self._known.counts]
+        self._known.counts.update(dict.fromkeys(new, 0))
+        for row in self._home.store.definitions(new, most=ALIKE_NAMES):
+            self._known.counts[row.name] += 1
+        self._weigh([name for name in new if self._known.counts[name]])
+        few = [name for name in written if self._known.counts[name] and not self._known.is_common[name]]
+        return sorted(few, key=self._known.counts.__getitem__)[:FOLLOWED_NAMES]
+
+    def _weigh(self, names: Sequence[str]) -> None:
+        """Note which names are those of no one matter."""
         lexicon = self._home.store.lexicon(Kind.CODE)
-        postings = lexicon.postings([words.terms_of(name)[0] for name in defined])
+        postings = lexicon.postings([words.terms_of(name)[0] for name in names])
         most = max(len(lexicon.span_document) // COMMON_NAME, ALIKE_NAMES)
-        few = [name for name, posting in zip(defined, postings, strict=True) if len(posting.body[0]) <= most]
-        return sorted(few, key=counts.__getitem__)[:FOLLOWED_NAMES]
+        self._known.is_common.update(
+            (name, len(posting.body[0]) > most) for name, posting in zip(names, postings, strict=True)
+        )
 
     def callers(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the only call of a short function, and the few calls of a method in its class, but of no test.
@@ -302,7 +328,7 @@ class _PlaceFinder:
         location, chunk = candidate.chunk.location, candidate.chunk
         if location is None or chunk.role not in (Role.FUNCTION, Role.METHOD):
             return
-        own = self._relations.named(location.path.removeprefix(self._home.prefix), chunk.title)
+        own = self._relations.named(location.path.removeprefix(self.prefix), chunk.title)
         is_short = location.end_line - location.start_line < weights.SHORT_HELPER
         if own is None or not (is_short or chunk.role is Role.METHOD):
             return
@@ -322,21 +348,30 @@ class _PlaceFinder:
 
     def changed_together(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the best match in each file that most commits of the file of a candidate changed, too, where one is."""
-        path, store = candidate.group.removeprefix(self._home.prefix), self._home.store
+        path = candidate.group.removeprefix(self.prefix)
+        if path not in self._known.together:
+            self._known.together[path] = [*self._changed_with(path)]
+        for other in self._known.together[path]:
+            best = max(self._unshown(f"{self.prefix}{other}"), key=lambda match: match.value, default=None)
+            if best is not None and (location := best.chunk.location) is not None:
+                span = location.start_line, location.end_line
+                for hop in self._at(_CHANGES_WITH, other, span, best.chunk.title, span[0], ""):
+                    yield hop._replace(late=True)
+
+    def _changed_with(self, path: str) -> Iterator[str]:
+        """Yield the files that most commits of a file changed, too, the most frequent first."""
+        store = self._home.store
         commits = {row for row, _, _ in store.edges_to(with_former_names([path], store), [EdgeType.TOUCHES])}
         touched: dict[int, set[str]] = defaultdict(set)
         for row, _, other in store.edges_from(sorted(commits)[-MAX_COMMITS:], [EdgeType.TOUCHES]):
             touched[row].add(other)
         small = [files for files in touched.values() if len(files) <= search_weights.SWEEP_FILES]
-        counts = Counter(other for files in small for other in files if other != path and not is_secondary(other))
-        for other, count in counts.most_common():
+        counts = Counter(other for files in small for other in files)
+        for other, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
             if count < COMMITS_TOGETHER or 2 * count < len(small):
                 return
-            best = max(self._unshown(f"{self._home.prefix}{other}"), key=lambda match: match.value, default=None)
-            if best is not None and (location := best.chunk.location) is not None:
-                span = location.start_line, location.end_line
-                for hop in self._at(_CHANGES_WITH, other, span, best.chunk.title, span[0], ""):
-                    yield hop._replace(late=True)
+            if other != path and not is_secondary(other):
+                yield other
 
     def _unshown(self, group: str) -> Iterator[Candidate]:
         """Yield the candidates of a file that are not shown."""
@@ -350,7 +385,7 @@ class _PlaceFinder:
 
     def _at(self, why: str, path: str, span: Range, name: str, line: int, word: str) -> list[Hop]:
         """Return a place in a file as it is now; none if it is shown, or if its line lacks the word."""
-        key = f"{self._home.prefix}{path}"
+        key = f"{self.prefix}{path}"
         read = self._lines.get(key) or self._home.lines.read(path)
         if isinstance(read, Unreadable) or span[1] > len(read.lines) or word not in read.lines[line - 1]:
             return []

@@ -110,10 +110,14 @@ def build(
     return report
 
 
+UNREADABLE_NOTES = 10
+"""Files that cannot be read, of which an answer speaks."""
+
+
 def _notes(store: Store, tree: TreeWalk) -> list[Failure]:
     """Return the notes on the store and the walk for an answer."""
     notes = [Failure("index", note) for note in tree.notes]
-    unreadable = tree.skipped_paths.get(SkipReason.UNREADABLE, ())
+    unreadable = tree.skipped_paths.get(SkipReason.UNREADABLE, ())[:UNREADABLE_NOTES]
     notes += [Failure("index", f"{plain_name(path)}: {SkipReason.UNREADABLE}") for path in unreadable]
     if aside := store.meta(SET_ASIDE):
         message = f"the index was damaged: it was put aside as {aside} and built again"

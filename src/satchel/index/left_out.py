@@ -19,9 +19,6 @@ from satchel.store.protocol import Store
 from satchel.system.files import Skipped, SkipReason, decode, read_bytes
 from satchel.types import LeftOut, ShouldStop, never
 
-MAX_FILES = 100_000
-"""Left-out files and folders of one reason that are known by name."""
-
 MAX_BYTES, MAX_OPENED, LARGEST = 64_000_000, 500, 32_000_000
 """Bytes and files that one question opens, and bytes of one file: 64 MB are searched in about half a second."""
 
@@ -56,8 +53,17 @@ class Skips(NamedTuple):
 
 def skips(store: Store, root: Path, options: WalkOptions, should_stop: ShouldStop = never) -> Skips:
     """Return what a walk of the tree leaves out, and what reading the files left out."""
-    tree = walk(root, options._replace(examples=MAX_FILES), should_stop=should_stop) if root.is_dir() else None
-    paths = {reason: [*found] for reason, found in tree.skipped_paths.items()} if tree is not None else {}
+    return with_skipped(store, skipped_in(root, options, should_stop))
+
+
+def skipped_in(root: Path, options: WalkOptions, should_stop: ShouldStop = never) -> Mapping[str, Sequence[str]]:
+    """Return what a walk of the tree leaves out, by reason."""
+    return walk(root, options, should_stop=should_stop).skipped_paths if root.is_dir() else {}
+
+
+def with_skipped(store: Store, skipped: Mapping[str, Sequence[str]]) -> Skips:
+    """Return what a walk `skipped`, and what reading the files left out."""
+    paths = {reason: [*found] for reason, found in skipped.items()}
     for path, reason in store.skipped_files():
         paths.setdefault(reason, []).append(path)
     return Skips(paths)
@@ -72,6 +78,9 @@ def look_for(
     """
     places = {} if find is not None else _by_name(words, left)
     finders = {word: find or _finder(word) for word in words if word not in places}
+    # Most texts lack the word, and a pattern that ignores case takes longer to say so than a search of bytes. Empty,
+    # which every text has, for a word that bytes cannot compare.
+    needles = {word: word.lower().encode() if find is None and word.isascii() else b"" for word in finders}
     unread = Counter({reason: len(left.paths.get(reason, ())) for reason in TOLD})
     remaining = MAX_BYTES
     texts = ((path, reason) for reason in SEARCHED for path in left.paths.get(reason, ()))
@@ -85,10 +94,14 @@ def look_for(
         remaining -= len(raw)
         decoded = decode(raw)
         unread[reason] -= 1
-        for word, find_in in [*finders.items()] if decoded is not None else ():
-            at = find_in(decoded[0]) if decoded is not None else -1
-            if at >= 0 and decoded is not None:
-                places[word] = f"{_shown(path)}:{decoded[0].count(chr(10), 0, at) + 1} ({reason})"
+        if decoded is None:
+            continue
+        text = decoded[0]
+        lowered = text.encode("utf-8", "replace").lower() if any(needles.values()) else b""
+        for word, find_in in [*finders.items()]:
+            at = find_in(text) if needles[word] in lowered else -1
+            if at >= 0:
+                places[word] = f"{_shown(path)}:{text.count(chr(10), 0, at) + 1} ({reason})"
                 del finders[word]
     return LeftOut(places, {reason: count for reason, count in unread.items() if count} if finders else {})
 
@@ -107,12 +120,9 @@ def _by_name(words: Sequence[str], left: Skips) -> dict[str, str]:
 
 def _finder(word: str) -> Find:
     form = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
-    # Empty, which every text has, for a word that bytes cannot compare.
-    lowered = word.lower().encode() if word.isascii() else b""
 
     def find(text: str) -> int:
-        # Most texts lack the word, and a pattern that ignores case takes longer to say so than a search of bytes.
-        match = form.search(text) if lowered in text.encode("utf-8", "replace").lower() else None
+        match = form.search(text)
         return match.start() if match is not None else -1
 
     return find

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel import text as words
@@ -474,7 +475,10 @@ _INNER = frozenset({Role.FUNCTION, Role.METHOD})
 
 
 def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
-    """Return the stored facts of a file: its imports as (target, names, first line, last line)."""
+    """Return the stored facts of a file: its imports as (target, names, first line, last line), and long bodies.
+
+    `bodies` are their offsets, each as the distance from the one before.
+    """
     parts = extraction.parts  # in order, and they tile the file
     starts = [part.start for part in parts] if extraction.imports else []
     owned = ((imported, parts[bisect_left(starts, imported.start) - 1]) for imported in extraction.imports)
@@ -483,7 +487,9 @@ def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
         for imported, part in owned
         if not (part.role in _INNER and part.start < imported.start <= part.end)
     ]
+    offsets = [*chain.from_iterable(extraction.bodies)]
     facts = {
+        "bodies": [after - before for before, after in pairwise([0, *offsets])],
         "lossy": reading.lossy,
         "imports": imports,
         "redacted": reading.redacted,

@@ -5,8 +5,8 @@ the rest the habits of ripgrep count: symbolic links are not followed; `.gitigno
 `.ignore` and `.satchelignore` everywhere, for tracked files too; deeper files of rules win over those above,
 `.satchelignore` over `.ignore` over `.gitignore` over `.git/info/exclude` over the user's ignore file of git; hidden
 names are left out unless `.ignore` or `.satchelignore` include them by a `!` pattern. Only these files of rules and the
-index of git are opened. Folders are visited in the order of their names, so equal trees give equal results, examples of
-skipped paths included.
+index of git are opened. Folders are visited in the order of their names, so equal trees give equal results, skipped
+paths included.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from satchel.types import ShouldStop, never
 TAG_BYTES = 1_000_000
 """A larger file `CACHEDIR.TAG` is not one."""
 
-EXAMPLES = 10
-"""Skipped paths listed for each reason, unless asked for more."""
+MAX_SKIPPED = 100_000
+"""Skipped paths of one reason that are known by name."""
 
 RULE_BYTES = 4_000_000
 """A larger file of rules is not read, and a note says so."""
@@ -55,8 +55,7 @@ class WalkOptions(NamedTuple):
     """Limits of a walk. Globs are those of `.gitignore`, relative to the root.
 
     Files that match a glob of `include`, or are in a folder that does, are read although they are hidden or ignored;
-    `exclude` wins. `examples` are the skipped paths listed for each reason. `stores` are files and folders of satchel
-    itself: recognised by device and inode, never touched.
+    `exclude` wins. `stores` are files and folders of satchel itself: recognised by device and inode, never touched.
     """
 
     include: tuple[str, ...] = ()
@@ -67,7 +66,6 @@ class WalkOptions(NamedTuple):
     max_depth: int = 128
     one_file_system: bool = True
     stores: tuple[Path, ...] = ()
-    examples: int = EXAMPLES
 
 
 class FileEntry(NamedTuple):
@@ -92,7 +90,7 @@ class TreeWalk(NamedTuple):
     """The result of a walk, sorted by path.
 
     `skipped` counts by reason; a folder left out counts once, whatever its size. `skipped_paths` has the first
-    `EXAMPLES` of each reason as printable text. `errors` counts those that could not be read. `notes` are
+    `MAX_SKIPPED` of each reason as printable text. `errors` counts those that could not be read. `notes` are
     limits that were hit in files of rules. After a stop, `stopped` is true and a missing path means nothing.
     """
 
@@ -147,7 +145,7 @@ class _Walker:
         self._pending: list[_Folder] = []
         self._entries: list[FileEntry] = []
         self._skipped: Counter[str] = Counter()
-        self._examples: dict[str, list[str]] = {}
+        self._skipped_paths: dict[str, list[str]] = {}
         self._errors = 0
         self._notes: list[str] = []
         self._stopped = False
@@ -176,7 +174,7 @@ class _Walker:
         return TreeWalk(
             entries=tuple(sorted((e for e in self._entries if e.path not in unfit), key=lambda entry: entry.path)),
             skipped=dict(sorted(self._skipped.items())),
-            skipped_paths={reason: tuple(paths) for reason, paths in sorted(self._examples.items())},
+            skipped_paths={reason: tuple(paths) for reason, paths in sorted(self._skipped_paths.items())},
             errors=self._errors,
             notes=tuple(self._notes),
             stopped=self._stopped,
@@ -385,9 +383,9 @@ class _Walker:
     def _skip(self, reason: SkipReason, path: str) -> None:
         self._skipped[reason.value] += 1
         self._errors += reason.is_error
-        examples = self._examples.setdefault(reason.value, [])
-        if len(examples) < self._options.examples:
-            examples.append(escape_name(path))
+        paths = self._skipped_paths.setdefault(reason.value, [])
+        if len(paths) < MAX_SKIPPED:
+            paths.append(escape_name(path))
 
 
 def _names(globs: Rules, name: str, path: str, *, is_folder: bool) -> bool:

@@ -256,6 +256,7 @@ class Relations:
             by_file[self.code.document_of(row).key].append(row)
         sites: list[CallSite] = []
         for path in paths[:most_files]:
+            self.code.read(by_file[path])
             sites += [site for row in by_file[path] for site in self._sites(row, calling[row], keys, overridden, owner)]
             self.code.let_go(path)
         sites.sort(
@@ -329,7 +330,9 @@ class Relations:
         sites: dict[CallSite, None] = {}
         names = {target.name} | self._aliases(target)
         every = self._naming(target, names, most_files)[0]
-        for path, rows in groupby(every, lambda row: self.code.document_of(row).key):
+        for path, grouped in groupby(every, lambda row: self.code.document_of(row).key):
+            rows = [*grouped]
+            self.code.read(rows)
             sites |= dict.fromkeys(site for row in rows for site in self._named_in(row, target, names))
             self.code.let_go(path)
         return tuple(sites)
@@ -433,10 +436,9 @@ class Relations:
         if not here or file.root is None:
             return
         called = {node.start_byte for node in file.calls(part.start, part.end)}
-        for node in (node for name in here for node in file.occurrences(name)):
-            is_inside = first <= node.start_byte < last and node.start_byte not in called
-            is_other = binding_of(node) is not None or _is_declared(node)
-            if is_inside and not is_other and self._means(self.names.meaning(file, node), target):
+        for node in (node for name in here for node in file.occurrences(name, first, last)):
+            is_other = node.start_byte in called or binding_of(node) is not None or _is_declared(node)
+            if not is_other and self._means(self.names.meaning(file, node), target):
                 line = node.start_point[0] + 1
                 how = IMPORT if any(imported.start <= line <= imported.end for imported in file.imports) else USE
                 yield self._site(row, node, RESOLVED, how=how)
@@ -594,7 +596,7 @@ class Relations:
         file = self.code.file(self.code.document_of(row).key)
         if file is not None and file.language != "rust":
             first, last = file.range(part.start, part.end)
-            nodes = (node for name in names for node in file.occurrences(name) if first <= node.start_byte < last)
+            nodes = (node for name in names for node in file.occurrences(name, first, last))
             around = (one for node in nodes if binding_of(node) is None for one in self.names.enclosing(file, node))
             found |= dict.fromkeys(definition for definition in around if isinstance(definition, CodeDefinition))
         return [*found]

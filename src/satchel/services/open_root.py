@@ -91,6 +91,8 @@ class OpenRoot:
         self._executor: Threads | None = None
         self._executor_guard = threading.Lock()
         self._refreshed, self._is_spared = -REFRESH_PAUSE_SECONDS, False
+        self._skipped: Mapping[str, Sequence[str]] | None = None
+        """What the last look at the tree left out, by reason; None before one."""
         self._refreshing = threading.Lock()
         self._notes: tuple[Failure, ...] = ()
         self._siblings: dict[Workspace, OpenRoot] = {}
@@ -300,6 +302,7 @@ class OpenRoot:
 
         store, wait = self.store, self.settings.index_lock_wait_s if wait_seconds is None else wait_seconds
         self.lines.take_mismatches()
+        self._skipped = seen.tree.skipped_paths if seen is not None and not seen.tree.stopped else None
         with index_lock(self.places.index / LOCK_NAME, wait, should_stop):
             store.settle()
             try:
@@ -448,6 +451,7 @@ class OpenRoot:
             if not self.store.damage:
                 raise
             return False, False, None
+        self._skipped = None if seen.tree.stopped else seen.tree.skipped_paths
         return not is_new, not (is_new or seen.is_due or seen.tree.stopped), seen
 
     def build_options(self) -> BuildOptions:
@@ -465,10 +469,11 @@ class OpenRoot:
         self, words: Sequence[str], store: Store | None = None, find: Callable[[str], int] | None = None
     ) -> LeftOut:
         """Return which of these words are in files that are not indexed: `index.left_out.look_for`."""
-        from satchel.index.left_out import look_for, skips
+        from satchel.index.left_out import look_for, skipped_in, with_skipped
 
-        root = self.places.root
-        return look_for(words, skips(store or self.store, root, self.build_options().walk), root, find=find)
+        if self._skipped is None:
+            self._skipped = skipped_in(self.places.root, self.build_options().walk)
+        return look_for(words, with_skipped(store or self.store, self._skipped), self.places.root, find=find)
 
     def status(self, *, should_stop: ShouldStop = never) -> Status:
         """Return contents and size of the index, and changes in the tree since. No file is read or changed."""

@@ -44,6 +44,7 @@ class Extraction:
     body: Postings
     names: Postings
     signatures: Postings
+    bodies: tuple[tuple[int, int], ...] = ()
 
 
 SPAN_COLUMNS = 7

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cached_property
+from itertools import accumulate, islice, takewhile
+from operator import itemgetter
 from string import ascii_letters, digits
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,13 +26,16 @@ from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import distinct
 from satchel.system.kept import Cache
 from satchel.text import terms_of
-from satchel.types import Import, Kind
+from satchel.types import Import, Kind, Range
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
 # The end of the line before is a letter that can be searched for; the beginning of a line is tried at every one.
 _INDENTED_IMPORT = re.compile(rb"\n[ \t]+(from|import|(?:pub(?:\([\w: ]+\))?\s+)?(?:use|mod))\b")
+
+_GIVEN = re.compile(rb"[\s\\)]*(?::|[^\s\w]{0,3}=)")
+"""What follows a name that gets a value, and perhaps others."""
 
 _NAME_BYTES = frozenset(f"$_{digits}{ascii_letters}".encode())
 
@@ -116,30 +121,89 @@ Entity = CodeDefinition | Module | Outside
 Entities = tuple[Entity, ...]
 """All possible meanings of a name; empty where syntax cannot tell."""
 
-_trees: Cache[tuple[str, bytes], Tree] = Cache(lambda tree: 46 * tree.root_node.end_byte)
-"""The trees of languages and texts, each 22 times as large as its text; the allocator keeps as much again."""
+NodePlace = tuple[int, int, str]
+
+
+def place_of(node: Node) -> NodePlace:
+    """Return what tells a node from others of its file: where it begins and ends, and its type."""
+    return node.start_byte, node.end_byte, node.type
+
+
+def _is_in(place: Range, bodies: Sequence[Range]) -> bool:
+    """Return whether a place is in one of these bodies, which are in order."""
+    at = bisect_right(bodies, place[0], key=itemgetter(0)) - 1
+    return at >= 0 and place[0] < bodies[at][1]
+
+
+class _Kept(NamedTuple):
+    """A tree, the bodies of functions that were not read for it, and the bytes that were."""
+
+    tree: Tree
+    unread: frozenset[Range]
+    size: int
+
+
+_trees: Cache[tuple[str, bytes], _Kept] = Cache(lambda kept: 46 * kept.size)
+"""The trees of languages and texts, each 22 times as large as what was read; the allocator keeps as much again."""
+
+MAX_READINGS = 3
+"""A file of which ever more bodies are needed is then read as a whole."""
 
 
 class SourceFile:
-    """One file as a syntax tree. Lines count from 1; `imports` are those of the index."""
+    """One file as a syntax tree. Lines count from 1; `imports` are those of the index.
+
+    Long bodies of functions are read when something in them is asked for: most questions are about few of them. Then
+    the file has another tree, so nodes that come from different calls are compared by their place (`place_of`).
+    """
 
     def __init__(self, document: Document, text: str) -> None:
         self.document, self.path, self.language = document, document.key, document.language
         self.source, self.rules = text.encode("utf-8", "replace"), RULES.get(self.language, frozenset())
-        self._occurrences: dict[str, list[Node]] = {}
-        self.bindings: dict[str, list[tuple[int, Binding]]] = {}
+        self._occurrences: dict[tuple[str, int, int], list[Node]] = {}
+        self.bindings: dict[str, list[tuple[NodePlace, Binding]]] = {}
+        offsets = accumulate(document.fields.get("bodies", ()))
+        self._bodies = [*zip(offsets, offsets, strict=True)]
+        self._unread = frozenset(self._bodies)
+        self._readings = 0
 
     @cached_property
     def root(self) -> Node | None:
         """The root of the tree; None for a language without a grammar, or a text that no parser gets through."""
         if self.language not in GRAMMARS:
             return None
-        tree = _trees.values.get((self.language, self.source))
+        kept = _trees.values.get((self.language, self.source))
+        if kept is None or not kept.unread <= self._unread:
+            kept = self._parsed()
+        if kept is None:
+            return None
+        self._unread = kept.unread
+        return kept.tree.root_node
+
+    def _parsed(self) -> _Kept | None:
+        """Return the tree with what was asked for so far."""
+        if not self._readings and self._unread:  # the imports in functions are always asked for
+            for match in _INDENTED_IMPORT.finditer(self.source):
+                self.read(*match.span())
+        self._readings += 1
+        unread = frozenset() if self._readings > MAX_READINGS else self._unread
+        source = without_macros(self.source) if self.language == "rust" else self.source
+        tree = syntax_tree(source, grammar(self.language), self.language, sorted(unread))
         if tree is None:
-            source = without_macros(self.source) if self.language == "rust" else self.source
-            tree = syntax_tree(source, grammar(self.language), self.language)
-            _trees.keep({(self.language, self.source): tree} if tree is not None else {})
-        return tree.root_node if tree is not None else None
+            return None
+        kept = _Kept(tree, unread, len(source) - sum(end - start for start, end in unread))
+        _trees.keep({(self.language, self.source): kept})
+        return kept
+
+    def read(self, first: int, last: int) -> None:
+        """Read the bodies with a byte from one offset to before another, if they are not."""
+        at = bisect_left(self._bodies, first, key=itemgetter(1))
+        needed = takewhile(lambda body: body[0] < last, islice(self._bodies, at, None))
+        new = self._unread.intersection(needed)
+        if new:
+            self._unread -= new
+            self.bindings = {}
+            vars(self).pop("root", None)
 
     def let_go(self) -> None:
         """Forget the tree and its nodes; the text is parsed again when they are needed."""
@@ -187,13 +251,35 @@ class SourceFile:
 
     def node_at(self, offset: int) -> Node | None:
         """Return the smallest node over a byte."""
+        self.read(offset, offset + 1)
         return self.root.descendant_for_byte_range(offset, offset) if self.root is not None else None
 
-    def occurrences(self, name: str) -> list[Node]:
-        """Return every node whose text is this name, in order."""
-        if name not in self._occurrences:
-            self._occurrences[name] = list(self._occurring(name))
-        return self._occurrences[name]
+    def occurrences(self, name: str, first: int = 0, last: int = sys.maxsize) -> list[Node]:
+        """Return every node between two offsets whose text is this name, in order."""
+        key = name, first, last
+        if key not in self._occurrences:
+            places = [*self.places(name, first, last)]
+            for place in places if self._unread else ():
+                self.read(*place)
+            self._occurrences[key] = [*self._named(places)]
+        return self._occurrences[key]
+
+    def occurrences_given(self, name: str, first: int, last: int) -> list[Node]:
+        """Return the nodes between two offsets whose text is this name: of bodies only those that get a value there."""
+        places = [*self.places(name, first, last)]
+        for place in places if self._unread else ():
+            if _GIVEN.match(self.source, place[1]):
+                self.read(*place)
+        unread = sorted(self._unread)
+        return [*self._named(place for place in places if not _is_in(place, unread))]
+
+    def occurrences_read(self, name: str) -> list[Node]:
+        """Return every node whose text is this name, but of bodies that nothing was asked for."""
+        root, every = self.root, self.places(name)  # the root first: a kept tree has more bodies
+        if root is None:
+            return []
+        unread = sorted(self._unread)
+        return [*self._named(place for place in every if not _is_in(place, unread))]
 
     def places(self, name: str, first: int = 0, last: int = sys.maxsize) -> Iterator[tuple[int, int]]:
         """Yield where a name is written between two offsets, in code or elsewhere."""
@@ -206,11 +292,11 @@ class SourceFile:
                 yield start, end
             start = source.find(written, end if is_alone else start + 1, last)
 
-    def _occurring(self, name: str) -> Iterator[Node]:
-        if self.root is None:
-            return
-        for place in self.places(name):
-            node = self.root.named_descendant_for_byte_range(*place)
+    def _named(self, places: Iterable[Range]) -> Iterator[Node]:
+        """Yield the nodes at these places that name something."""
+        root = self.root
+        for place in places if root is not None else ():
+            node = root.named_descendant_for_byte_range(*place) if root is not None else None
             start, end = place
             if self.source[start - 1 : start] == self.source[end : end + 1] == b"`":  # of Kotlin, Scala and Swift
                 place = start - 1, end + 1
@@ -231,22 +317,25 @@ class SourceFile:
 
     def values_of(self, word: str, declared: Node) -> Iterator[Node]:
         """Yield the values of each `return` or `yield` of a function itself."""
+        self.read(declared.start_byte, declared.end_byte)
         for match in re.finditer(rb"\b" + word.encode() + rb"\b", self.source[declared.start_byte : declared.end_byte]):
             leaf = self.node_at(declared.start_byte + match.start())
             statement = leaf.parent if leaf is not None else None
             if statement is None or statement.type not in {"return_statement", "yield"} or not statement.named_children:
                 continue
-            if next((outer for outer in above(statement) if outer.type in FUNCTIONS), None) == declared:
+            around = next((outer for outer in above(statement) if outer.type in FUNCTIONS), None)
+            if around is not None and place_of(around) == place_of(declared):
                 yield statement.named_children[0]
 
     def calls(self, start: int, end: int) -> list[Node]:
         """Return the names of what is called on these lines, in order."""
         from tree_sitter import QueryCursor
 
+        first, last = self.range(start, end)
+        self.read(first, last)
         if self.root is None:
             return []
         syntax = grammar(self.language)
-        first, last = self.range(start, end)
         cursor = QueryCursor(syntax.query)
         cursor.set_byte_range(first, last)
         names: dict[int, Node] = {}
@@ -347,6 +436,13 @@ class Code:
             number = ids.get(path)
             self._files[path] = SourceFile(documents[number], texts[number]) if number in documents else None
 
+    def read(self, rows: Iterable[int]) -> None:
+        """Read the bodies of these chunks, so that their file is parsed once for all of them."""
+        for part in map(self.part, rows):
+            file = self.file(self.document_of(part.row).key)
+            if file is not None:
+                file.read(*file.range(part.start, part.end))
+
     def let_go(self, path: str) -> None:
         """Forget the tree of a file if there is no room for it. Call it when none of its nodes is in use."""
         file = self._files[path]
@@ -388,8 +484,9 @@ class Code:
     def name_node(self, definition: CodeDefinition) -> Node | None:
         """Return the name of a definition in its file."""
         file = self.file(definition.path)
-        nodes = file.occurrences(definition.name) if file is not None else []
-        here = [node for node in nodes if node.start_point[0] + 1 == definition.line]
+        if file is None:
+            return None
+        here = file.occurrences(definition.name, *file.range(definition.line, definition.line))
         return next((node for node in here if binding_of(node) is not None), here[0] if here else None)
 
     def declaration(self, definition: CodeDefinition) -> Node | None:

@@ -19,8 +19,10 @@ from satchel.search.resolve.code import (
     Entities,
     Entity,
     Module,
+    NodePlace,
     Outside,
     SourceFile,
+    place_of,
     rust_module,
 )
 from satchel.search.resolve.comments import documented, made_of_class, mixed_in, told_in_comment
@@ -260,8 +262,8 @@ class Names(Imports):
             if file is None or (row != owner.row and part.name.rpartition(".")[2] != owner.name):
                 continue
             first, last = file.range(part.start, part.end)
-            for node in file.occurrences(name):
-                if first <= node.start_byte < last and binding_of(node) is None and _names(file, node, owner):
+            for node in file.occurrences(name, first, last):
+                if binding_of(node) is None and _names(file, node, owner):
                     yield from self.meaning(file, node)
                     break
 
@@ -316,10 +318,10 @@ class Names(Imports):
             return values
         file, around = self.code.file(owner.path), self.code.declaration(owner)
         if file is not None and around is not None:
-            variables = file.occurrences(f"${name}") if file.language == "php" else []
-            for node in (*variables, *file.occurrences(name)):
-                inside = around.start_byte <= node.start_byte < around.end_byte
-                types = self._field_here(file, node, around) if inside else ()
+            inside = around.start_byte, around.end_byte
+            variables = file.occurrences(f"${name}", *inside) if file.language == "php" else []
+            for node in (*variables, *file.occurrences_given(name, *inside)):
+                types = self._field_here(file, node, around)
                 if types:
                     return types
         return next((types for base in self.bases(owner) if (types := self.field(base, name, depth + 1))), ())
@@ -359,7 +361,8 @@ class Names(Imports):
             written = place.child_by_field_name("type")
             return self.typed(file, written) if written else self.value(file, place.child_by_field_name("right"))
         binding = binding_of(node)
-        is_field = home(node) == around or parent.type in syntax.FIELD_PLACES
+        scope = home(node)
+        is_field = (scope is not None and place_of(scope) == place_of(around)) or parent.type in syntax.FIELD_PLACES
         if binding is None or not is_field or binding.how is How.DECLARED:
             return ()
         return self.bound_value(file, binding)
@@ -783,28 +786,36 @@ class Names(Imports):
     def bound(self, file: SourceFile, name: str, node: Node) -> Binding | Import | None:
         """Return the innermost binding of a name around a place."""
         around = list(scopes(node))
-        depths = {scope.id: -place for place, scope in enumerate(around)}
+        depths = {place_of(scope): -place for place, scope in enumerate(around)}
         places: list[tuple[int, bool, int, Binding | Import]] = []
         imports = [imported for imported in file.imports if name in imported.names]
         for scope, binding in self._bindings(file, name):
             start, line = binding.node.start_byte, binding.node.start_point[0] + 1
             is_import = any(imported.start <= line <= imported.end for imported in imports)
-            if scope in depths and not is_import and not _is_inside(node, binding.value) and binding.node != node:
+            if (
+                scope in depths
+                and not is_import
+                and not _is_inside(node, binding.value)
+                and place_of(binding.node) != place_of(node)
+            ):
                 places.append((depths[scope], start < node.start_byte, start, binding))
         for imported in imports:
             start = file.range(imported.start, imported.end)[0]
             own = next((scope for scope in around if scope.start_byte <= start < scope.end_byte), around[-1])
-            places.append((depths[own.id], start < node.start_byte, start, imported))
+            places.append((depths[place_of(own)], start < node.start_byte, start, imported))
         # The innermost, of those the last before the place, else the first behind it.
         order = max(places, key=lambda place: (*place[:2], place[2] if place[1] else -place[2]), default=None)
         return order[3] if order is not None else None
 
-    def _bindings(self, file: SourceFile, name: str) -> list[tuple[int, Binding]]:
-        """Return every binding of a name in a file that can be seen without what it belongs to, each with its scope."""
+    def _bindings(self, file: SourceFile, name: str) -> list[tuple[NodePlace, Binding]]:
+        """Return every binding of a name in a file that can be seen without what it belongs to, each with its scope.
+
+        Names in bodies that are not read cannot be seen from any node that was.
+        """
         if name not in file.bindings:
             file.bindings[name] = [
-                (scope.id, binding)
-                for scope, binding in ((home(node), binding_of(node)) for node in file.occurrences(name))
+                (place_of(scope), binding)
+                for scope, binding in ((home(node), binding_of(node)) for node in file.occurrences_read(name))
                 if scope is not None and scope.type not in syntax.CLASSES and binding is not None
                 if binding.how is not How.MEMBER
             ]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 from satchel.sources.code import languages as marks
 from satchel.sources.code.imports import read_imports
 from satchel.sources.code.languages import grammar
-from satchel.sources.code.parse import find
+from satchel.sources.code.parse import CLOSERS, find
 from satchel.sources.code.syntax import Declaration, SyntaxFindings
 from satchel.sources.docs import chunks
 from satchel.types import Definition, EdgeType, Outline, Part, Reference, Role
@@ -270,7 +270,25 @@ def outline(text: str, language: str) -> Outline:
         parts,
         imports=tuple(read_imports(findings)),
         comment_lines=_ranges(findings.comment_rows | findings.doc_rows),
+        bodies=tuple(_bodies(findings, declarations)) if language in CLOSERS and not findings.has_error else (),
     )
+
+
+LEAST_BODY = 200
+"""Bytes of the shortest body of a function that a later reader may leave unread."""
+
+
+def _bodies(findings: SyntaxFindings, declarations: list[Declaration]) -> Iterator[tuple[int, int]]:
+    """Yield the bodies of long functions that are not inside of another one."""
+    behind = 0
+    for declaration in declarations:
+        start, end = declaration.body, declaration.body_end
+        if declaration.mark is not marks.FUNCTION or start < behind or end - start < LEAST_BODY:
+            continue
+        is_block = findings.source[start : start + 1] == b"{" and findings.source[end - 1 : end] == b"}"
+        if is_block or findings.language == "python":
+            yield start, end
+            behind = end
 
 
 def _part(

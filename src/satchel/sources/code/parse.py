@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise, repeat
 from operator import add
 from time import thread_time
@@ -219,17 +219,52 @@ def find(source: bytes, language: str, grammar: Grammar) -> SyntaxFindings | Non
     return findings
 
 
-def syntax_tree(source: bytes, grammar: Grammar, language: str) -> Tree | None:
-    """Return the bare syntax tree of a text. None where its shape would make that take for ever."""
+CLOSERS: Mapping[str, tuple[bytes, bytes]] = {
+    "python": (b"(", b")"), **dict.fromkeys(("javascript", "typescript", "tsx", "go", "java"), (b"{", b"}"))
+}  # fmt: skip
+"""What is read in place of the body of a function, by language: something empty at its first and its last byte."""
+
+
+def syntax_tree(source: bytes, grammar: Grammar, language: str, unread: Sequence[tuple[int, int]] = ()) -> Tree | None:
+    """Return the bare syntax tree of a text. None where its shape would make that take for ever.
+
+    Between the first and the last byte of the bodies in `unread` nothing is read; all nodes around have their offsets.
+    """
     from tree_sitter import Parser
 
     if _is_hostile_text(source):
         return None
     parser = Parser(grammar.language)
+    if unread:
+        return _parse(_between(parser, source, unread), _closed(source, language, unread), _Budget(len(source)))
     tree = _parse(parser, source, _Budget(len(source)))
     if tree is None or not _is_hidden(tree, source, language):
         return tree
     return _parse(parser, _readable(source, language), _Budget(len(source))) or tree
+
+
+def _between(parser: Parser, source: bytes, unread: Sequence[tuple[int, int]]) -> Parser:
+    """Return the parser, made to read what is not inside of these bodies."""
+    from tree_sitter import Point, Range
+
+    offsets = [0, *(offset for start, end in unread for offset in (start + 1, end - 1)), len(source)]
+    points, row, line, before = [], 0, 0, 0
+    for offset in offsets:
+        row += source.count(b"\n", before, offset)
+        line = source.rfind(b"\n", 0, offset) + 1
+        points.append(Point(row, offset - line))
+        before = offset
+    pairs = zip(offsets[::2], offsets[1::2], points[::2], points[1::2], strict=True)
+    parser.included_ranges = [Range(first, last, start, end) for start, end, first, last in pairs]
+    return parser
+
+
+def _closed(source: bytes, language: str, unread: Sequence[tuple[int, int]]) -> bytes:
+    """Return a text with bodies that are empty where nothing inside of them is read."""
+    text, (opening, closing) = bytearray(source), CLOSERS[language]
+    for start, end in unread:
+        text[start : start + 1], text[end - 1 : end] = opening, closing
+    return bytes(text)
 
 
 def _is_hidden(tree: Tree, source: bytes, language: str) -> bool:

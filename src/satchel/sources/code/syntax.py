@@ -62,7 +62,7 @@ Captures = Mapping[str, Sequence["Node"]]
 
 @dataclass(slots=True)
 class Declaration:
-    """A named declaration. Offsets are in bytes, rows count from 0, `body` is -1 without a body.
+    """A named declaration. Offsets are in bytes, rows count from 0, `body` and `body_end` are -1 without a body.
 
     `owner` is the owner in the text itself (a Go receiver, the `A` of `A::b`; then `attached` is true) until `nesting`
     completes it; `broken` if a syntax error is inside.
@@ -77,6 +77,7 @@ class Declaration:
     last_row: int
     name_row: int
     body: int = -1
+    body_end: int = -1
     attached: bool = False
     broken: bool = False
     parent: Declaration | None = None
@@ -170,7 +171,7 @@ def _declare(findings: SyntaxFindings, mark: Mark, captures: Captures) -> None:
         names = captures.get("name") or [_innermost(node) for node in captures["declarator"]]
         pairs = [(names[0], captures[marks.CAPTURES[mark]][0])]
     bodies = captures.get("body")
-    body = bodies[0].start_byte if bodies else -1
+    body, body_end = (bodies[0].start_byte, bodies[0].end_byte) if bodies else (-1, -1)
     for name, node in pairs:
         earlier = findings.declarations.get(name.start_byte)
         rank = mark, body < 0, "owner" not in captures
@@ -196,6 +197,7 @@ def _declare(findings: SyntaxFindings, mark: Mark, captures: Captures) -> None:
             end_row - 1 if end_column == 0 and end_row > first else end_row,
             name.start_point[0],
             body,
+            body_end,
             attached=bool(owner),
             broken=node.has_error,
         )
