@@ -136,6 +136,15 @@ def test_a_shortened_function_has_no_fault_that_the_whole_has_not(
     _check_lines(source, made)
 
 
+@pytest.mark.parametrize("language", sorted(GRAMMARS))
+def test_the_statements_of_a_function_are_found_in_every_language(language: str) -> None:
+    opening, closing, statements = FUNCTIONS[language]
+    text = "\n".join(part for part in (opening, *([statements[0]] * 30), closing) if part)
+    source, made = _shortened(language, text, "bookend", len(text) / 8)
+    assert made is not None
+    assert len(made.text(source)) < len(text) / 2
+
+
 def _check_lines(source: SourceText, made: Shortened) -> None:
     """Ranges and remarks tile the text: every line is kept or stands in exactly one remark."""
     rows = sorted([*made.ranges, *((remark.start, remark.end) for remark in made.remarks)])
