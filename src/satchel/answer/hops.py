@@ -270,7 +270,7 @@ class _PlaceFinder:
         location = candidate.chunk.location
         assert location is not None
         path = location.path.removeprefix(self.prefix)
-        whole = [(location.start_line, location.end_line)]
+        whole = [_span(location)]
         rows = tuple(subtract(whole, subtract(whole, sorted(self._shown.get(candidate.group, ())))))
         if (path, rows) not in self._known.used:
             file = self._relations.code.file(path)
@@ -354,7 +354,7 @@ class _PlaceFinder:
         for other in self._known.together[path]:
             best = max(self._unshown(f"{self.prefix}{other}"), key=lambda match: match.value, default=None)
             if best is not None and (location := best.chunk.location) is not None:
-                span = location.start_line, location.end_line
+                span = _span(location)
                 for hop in self._at(_CHANGES_WITH, other, span, best.chunk.title, span[0], ""):
                     yield hop._replace(late=True)
 
