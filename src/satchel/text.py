@@ -184,7 +184,7 @@ def stem(word: str) -> str:
     """
     if len(word) <= 2:
         return word
-    if script := _script_of(word):
+    if not word.isascii() and (script := _script_of(word)):
         return _snowball(script)(word)
     return _snowball("english")(word) if word.isalpha() else word
 
@@ -237,7 +237,7 @@ def _spaced_terms(word: str) -> tuple[str, ...]:
     if len(parts) == 1 and parts[0] == word.strip("_$"):
         plain = stem(parts[0].lower())
         return (plain,) if parts[0] == word else (EXACT_MARK + word.lower(), plain)
-    return (EXACT_MARK + word.lower(), *(stem(part.lower()) for part in parts))
+    return (EXACT_MARK + word.lower(), *map(stem, map(str.lower, parts)))
 
 
 _SHAPES = pattern(r"A[Am]*(?!a)|A?m*a[am]*|B[Bm]*(?!b)|B?m*b[bm]*|x[xm]*|0+")

@@ -109,7 +109,8 @@ class _Table(dict[bytes, int]):
                     terms = [term for word in pieces for term in words.analysed(word)]
                     count, written = len(pieces), sum(len(words.written_terms(word)) for word in pieces)
                 spans.extend((len(every), len(terms), count, written))
-                every.extend([numbers.setdefault(term, len(numbers)) for term in terms])
+                for term in terms:
+                    every.append(numbers.setdefault(term, len(numbers)))
             self._new.clear()
             self.vocabulary += [*islice(reversed(numbers), len(numbers) - len(self.vocabulary))][::-1]
             return np.array(every, dtype=np.uint32), np.array(spans, dtype=np.uint32).reshape(-1, 4)
