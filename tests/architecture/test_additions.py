@@ -135,10 +135,9 @@ OTHERS = {
         ("_REQUEST", 'Parameter("is_loud", Shape.SWITCH, "In capital letters.", default=False, flags=("--loud",))'),
     ),
     "graph/request.py": (("LENSES", 'Lens("near", ("contains", "calls"), max_depth=1)'),),
-    "clients/targets.py": (
-        ("_ROWS", '"quill": _Row("quill", {"project": ".quill.json"}, "servers", "in Quill: Servers")'),
+    "clients/records.py": (
+        ("CLIENTS", '"quill": Client("Quill", "quill", {"project": ".quill.json"}, "servers", ("in Quill: Servers",))'),
     ),
-    "cli/commands/connect.py": (("CLIENTS", '"quill"'),),
 }
 
 OTHERS_PROGRAM = """
@@ -192,7 +191,7 @@ STEPS: Mapping[str, Iterable[str]] = {
     "a kind of files": (*FILES_DECLARED, "sources/code/languages.txt"),
     "an option of a question": ("answer/request.py", "operations/ask.py"),
     "a ranking constant": ("weights.py", "tests/ranking", "benchmarks/results/rank_table.json"),
-    "a client of": ("clients/targets.py", "cli/commands/connect.py", "docs/clients.md", "llms-install.md"),
+    "a client of": ("clients/records.py", "tests/clients/test_setup_golden.py"),
     "a lens of": ("graph/request.py",),
     "a format of": ("types.py", "answer/packing.py", "answer/render/"),
     "a language |": LANGUAGE_FILES,
