@@ -40,10 +40,10 @@ index, 130 interrupted.
 SHARED_HEAD = """## Options that several commands share
 
 Every command accepts `--root`, `--workspace`, `--color` and `--help`, which are explained above. A section below names
-those of the following that its command accepts.
+those of the following that its command accepts. One without a usage line has options alone.
 """
 
-SHARED_BY = 3
+SHARED_BY = 2
 """Commands that have an option with the same help, from which on the page explains it once."""
 
 Option = tuple[str, str]
@@ -92,7 +92,8 @@ def command_section(
 ) -> str:
     """The help of a command, with only the names of the options that several commands share."""
     formatter = context.make_formatter()
-    command.format_usage(context, formatter)
+    if command.collect_usage_pieces(context) != ["[OPTIONS]"]:
+        command.format_usage(context, formatter)
     command.format_help_text(context, formatter)
     options = [option for option in _options(command, context) if option not in of_all]
     if special := [option for option in options if option not in shared]:
@@ -175,12 +176,18 @@ def vocabulary_table() -> str:
     return "\n".join(rows)
 
 
+MANY_CHOICES = 7
+"""Number of allowed words above which a table of tools links to the page that lists them."""
+
+
 def _argument(parameter: Parameter) -> str:
     """An argument of a tool as a row of a table."""
     spelled = "".join(f", `{alias}`" for alias in parameter.aliases)
     needed = " **Needed.**" if parameter.is_required else ""
     default = "" if parameter.default is None else f" Default: `{json.dumps(parameter.default)}`."
     values = f" One of {', '.join(f'`{choice}`' for choice in parameter.choices)}." if parameter.choices else ""
+    if len(parameter.choices) > MANY_CHOICES:
+        values = " One of [these](sources/memories.md#words-and-limits)."
     return f"| `{parameter.name}`{spelled} | {parameter.shape} | {parameter.meaning}{values}{default}{needed} |"
 
 
