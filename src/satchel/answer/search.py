@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 from satchel.answer.bearing import fitting, gives_lessons, in_order
 from satchel.answer.findings import Findings, Gathered, Searched
@@ -23,10 +23,7 @@ from satchel.search.named import with_defined_names
 from satchel.search.query import Query, analyse, recipe_nouns, with_names
 from satchel.search.references import with_commits
 from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, search_kind
-from satchel.search.strength import (
-    present_names,
-    without_own_names,
-)
+from satchel.search.strength import present_names, without_own_names
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.system import telemetry
@@ -59,12 +56,6 @@ not to fit, and a useful span has thirty tokens or more."""
 Search = Callable[[PlannedSection], SearchResult]
 
 
-class _Search(Protocol):
-    """Searches for one section; `led_to` as in `search_records`."""
-
-    def __call__(self, section: PlannedSection, led_to: Sequence[str] | None = None) -> SearchResult: ...
-
-
 def search(
     asked: Asked,
     scope: SearchScope,
@@ -79,11 +70,11 @@ def search(
     `with_impact` adds dependents of the change, or of the definition that the question names. Lessons follow from the
     `files` of a situation, else from those that are found.
     """
-    found = (_search_plan(asked, scope, max_tokens, own, files, with_impact=with_impact) for own in bench.every)
-    return Searched(asked, scope, tuple(zip(bench.every, found, strict=True)))
+    found = [(own, _findings(asked, scope, max_tokens, own, files, with_impact=with_impact)) for own in bench.every]
+    return Searched(asked, scope, tuple(found))
 
 
-def _search_plan(
+def _findings(
     asked: Asked, scope: SearchScope, max_tokens: int, bench: Workbench, files: Sequence[str], *, with_impact: bool
 ) -> Findings:
     query, impact = with_guesses(analyse(asked.query), asked.names, bench), None
@@ -94,13 +85,105 @@ def _search_plan(
         impact = impact_of_change(asked.change, bench.store)
     elif with_impact:
         impact = impact_of_question(query, bench.store)
-    plan = plan_of(asked, scope, bench.kinds())
     meaning = bench.meaning(asked.query)
-    search = _section_search(asked, scope, candidate_count(max_tokens), bench, query, meaning, impact)
-    rows, failures = _gathered(asked, scope, max_tokens, plan.sections, query, search, bench, files)
+    plan = plan_of(asked, scope, bench.kinds())
+    rows, failures = _WorkspaceSearch(asked, scope, max_tokens, bench, query, meaning, impact).gathered(
+        plan.sections, files
+    )
     rows = _at_places(query, rows) if query.only_places else rows
     embedder_failures = [meaning.failure] if meaning is not None and meaning.failure is not None else []
     return Findings(query, plan, impact, round_robin(rows) if plan.unique else rows, failures, embedder_failures)
+
+
+@dataclass(frozen=True)
+class _WorkspaceSearch:
+    """The search of one workspace for one question, section by section."""
+
+    asked: Asked
+    scope: SearchScope
+    max_tokens: int
+    bench: Workbench
+    query: Query
+    meaning: Meaning | None
+    impact: Impact | None
+
+    def gathered(
+        self, sections: Sequence[PlannedSection], files: Sequence[str]
+    ) -> tuple[list[Gathered], list[Failure]]:
+        """Return the results of all sections. Lessons follow from the `files` of a situation, else from those found."""
+        late = [section for section in sections if gives_lessons(self.asked, self.scope, self.query, section.kind)]
+        rows, failures = self._gather([section for section in sections if section not in late])
+        if late:
+            led_to, unsearched = (list(files), []) if files else self._led_to(rows)
+            found, more = self._gather(late, led_to)
+            bearing = [_with_texts(row, self.bench.store_of(row.section.kind)) for row in found]
+            rows = [*rows, *_best_lessons(bearing, self.max_tokens)]
+            rows.sort(key=lambda row: sections.index(row.section))
+            failures += [*unsearched, *more]
+        return rows, failures
+
+    def _gather(
+        self, sections: Sequence[PlannedSection], led_to: Sequence[str] | None = None
+    ) -> tuple[list[Gathered], list[Failure]]:
+        """Return the results of these sections; `led_to` as in `search_records`."""
+        search = partial(self._section, led_to=led_to)
+        return gather(sections, search, self.bench.open_executor, self.scope.deadline_seconds)
+
+    def _led_to(self, rows: Sequence[Gathered]) -> tuple[list[str], list[Failure]]:
+        """Return the files the question leads to, best first; code and documents are searched if they were not yet."""
+        failures: list[Failure] = []
+        if all(row.section.kind not in LINE_KINDS for row in rows):
+            plan = plan_of(self.asked, replace(self.scope, kinds=LINE_KINDS), self.bench.kinds())
+            rows, failures = self._gather(plan.sections)
+        paths = [hit.chunk.location.path for row in rows for hit in row.result.hits if hit.chunk.location is not None]
+        return list(dict.fromkeys(paths)), failures
+
+    def _section(self, section: PlannedSection, led_to: Sequence[str] | None) -> SearchResult:
+        asked, scope, query, kind = self.asked, self.scope, self.query, section.kind
+        store = self.bench.store_of(kind)
+        filters = scope.filters if section.filters is None else section.filters
+        if section.ranked_by is not None:
+            from satchel.search.rank_without_query import known_records
+
+            # Sections of a plan that may match the same records: each gets enough records to keep some of its own.
+            most = scope.limit * 3
+            return known_records(store, kind, section.ranked_by, most=most, filters=filters, now=asked.now)
+        has_floor = scope.min_score is None and asked.change is None and kind is not Kind.CODE
+        # What a change or a definition concerns is found by relations, not by meaning.
+        worded = query if self.impact is None else None
+        ask = partial(
+            search_kind, store, kind, candidates=candidate_count(self.max_tokens), silent=silent(scope.searches),
+            filters=filters, least_share=LEAST_PROSE if has_floor else 0.0,
+            likeness=scores(store, kind, self.meaning, worded), now=asked.now, led_to=led_to,
+        )  # fmt: skip
+        if section.question and kind in LESSON_KINDS:  # after a failure
+            ask = partial(ask, led_to=own_files(query), intent=Intent.FAILS)
+        result = ask(analyse(section.question)) if section.question else ask(query, votes=self._votes)
+        if asked.change is not None and kind in MEMORY_KINDS:
+            from satchel.search.change_impact import with_past
+
+            return with_past(result, analyse(asked.query), asked.change, store, ask)
+        return self._with_related(result, kind, store)
+
+    @cached_property
+    def _votes(self) -> Votes:
+        return Votes(self.query, self.bench.store)
+
+    def _with_related(self, result: SearchResult, kind: Kind, store: Store) -> SearchResult:
+        """Return the result with dependents of the change or definition in question, or with the callers."""
+        asked, impact = self.asked, self.impact
+        if impact is None:
+            if kind is Kind.CODE and (nouns := recipe_nouns(asked.query)):
+                from satchel.search.siblings import with_siblings
+
+                return with_siblings(result, nouns, store)
+            return with_callers(result, store) if self.scope.callers and kind is Kind.CODE else result
+        if asked.change is not None:
+            from satchel.search.change_impact import with_change
+
+            is_asked = asked.query != asked.change.question
+            return with_change(result, asked.change, store, kind, impact, is_asked=is_asked)
+        return with_impact(result, impact, store) if kind is Kind.CODE else result
 
 
 def _at_places(query: Query, rows: list[Gathered]) -> list[Gathered]:
@@ -108,7 +191,7 @@ def _at_places(query: Query, rows: list[Gathered]) -> list[Gathered]:
     lines = [(frame.line, max(frame.line, frame.end)) for frame in query.trace.places]
 
     def within(hit: Hit) -> Hit:
-        spans = (one for one in hit.spans if any(one.start <= last and one.end >= first for first, last in lines))
+        spans = (span for span in hit.spans if any(span.start <= last and span.end >= first for first, last in lines))
         return hit._replace(spans=tuple(spans))
 
     led = [[within(hit) for hit in row.result.hits if hit.file_score > 1.0] for row in rows]
@@ -116,41 +199,6 @@ def _at_places(query: Query, rows: list[Gathered]) -> list[Gathered]:
     if not any(kept):
         return rows
     return [row._replace(result=row.result._replace(hits=hits)) for row, hits in zip(rows, kept, strict=True)]
-
-
-def _gathered(
-    asked: Asked,
-    scope: SearchScope,
-    max_tokens: int,
-    sections: Sequence[PlannedSection],
-    query: Query,
-    search: _Search,
-    bench: Workbench,
-    files: Sequence[str],
-) -> tuple[list[Gathered], list[Failure]]:
-    """Return the results of all sections. Lessons follow from the `files` of a situation, else from those found."""
-    late = [section for section in sections if gives_lessons(asked, scope, query, section.kind)]
-    first = [section for section in sections if section not in late]
-    rows, failures = gather(first, search, bench.open_executor, scope.deadline_seconds)
-    if late:
-        led_to, unsearched = (list(files), []) if files else _led_to(asked, scope, rows, search, bench)
-        found, more = gather(late, partial(search, led_to=led_to), bench.open_executor, scope.deadline_seconds)
-        bearing = [_with_texts(row, bench.store_of(row.section.kind)) for row in found]
-        rows = sorted([*rows, *_best_lessons(bearing, max_tokens)], key=lambda row: sections.index(row.section))
-        failures += [*unsearched, *more]
-    return rows, failures
-
-
-def _led_to(
-    asked: Asked, scope: SearchScope, rows: Sequence[Gathered], search: _Search, bench: Workbench
-) -> tuple[list[str], list[Failure]]:
-    """Return the files that a question leads to, best first; code and documents are searched if they were not yet."""
-    failures: list[Failure] = []
-    if all(row.section.kind not in LINE_KINDS for row in rows):
-        sections = plan_of(asked, replace(scope, kinds=LINE_KINDS), bench.kinds()).sections
-        rows, failures = gather(sections, search, bench.open_executor, scope.deadline_seconds)
-    paths = [hit.chunk.location.path for row in rows for hit in row.result.hits if hit.chunk.location is not None]
-    return list(dict.fromkeys(paths)), failures
 
 
 def _with_texts(row: Gathered, store: Store) -> Gathered:
@@ -200,67 +248,6 @@ def own_names(lines: FileLines) -> frozenset[str]:
     texts = ("\n".join(other.lines) for other in read if not isinstance(other, Unreadable))
     named = frozenset(match["name"].lower() for text in texts if (match := _PACKAGE_NAME.search(text)))
     return named or frozenset({lines.root_name.lower()})
-
-
-def _section_search(
-    asked: Asked,
-    scope: SearchScope,
-    candidates: int,
-    bench: Workbench,
-    query: Query,
-    meaning: Meaning | None,
-    impact: Impact | None,
-) -> _Search:
-    votes = Votes(query, bench.store)
-    off = silent(scope.searches)
-    # What a change or a definition concerns is found by relations, not by meaning.
-    worded = query if impact is None else None
-
-    def search(section: PlannedSection, led_to: Sequence[str] | None = None) -> SearchResult:
-        store = bench.store_of(section.kind)
-        filters = scope.filters if section.filters is None else section.filters
-        if section.ranked_by is not None:
-            # Sections of a plan that may match the same records: each gets enough records to keep some of its own.
-            most = scope.limit * 3
-            from satchel.search.rank_without_query import known_records
-
-            return known_records(store, section.kind, section.ranked_by, most=most, filters=filters, now=asked.now)
-        has_floor = scope.min_score is None and asked.change is None and section.kind is not Kind.CODE
-        ask = partial(
-            search_kind, store, section.kind, candidates=candidates, silent=off, filters=filters,
-            least_share=LEAST_PROSE if has_floor else 0.0,
-            likeness=scores(store, section.kind, meaning, worded), now=asked.now, led_to=led_to,
-        )  # fmt: skip
-        if section.question and section.kind in LESSON_KINDS:  # after a failure
-            ask = partial(ask, led_to=own_files(query), intent=Intent.FAILS)
-        result = ask(analyse(section.question)) if section.question else ask(query, votes=votes)
-        if asked.change is not None and section.kind in MEMORY_KINDS:
-            from satchel.search.change_impact import with_past
-
-            return with_past(result, analyse(asked.query), asked.change, store, ask)
-        return _with_related(result, section.kind, asked, store, impact, callers=scope.callers)
-
-    return search
-
-
-def _with_related(
-    result: SearchResult, kind: Kind, asked: Asked, store: Store, impact: Impact | None, *, callers: bool
-) -> SearchResult:
-    """Return the result with dependents of the change or definition in question, or with the callers."""
-    if impact is None:
-        if kind is Kind.CODE and (nouns := recipe_nouns(asked.query)):
-            from satchel.search.siblings import with_siblings
-
-            return with_siblings(result, nouns, store)
-        return with_callers(result, store) if callers and kind is Kind.CODE else result
-    if asked.change is not None:
-        from satchel.search.change_impact import with_change
-
-        is_asked = asked.query != asked.change.question
-        return with_change(result, asked.change, store, kind, impact, is_asked=is_asked)
-    if kind is Kind.CODE:
-        return with_impact(result, impact, store)
-    return result
 
 
 def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kind], SearchResult]:
