@@ -377,8 +377,10 @@ def signature_range(chunk: Chunk, lines: Lines) -> Range | None:
     declared = [line.strip() for line in chunk.signature.split("\n") if line.strip()]
     last_line = min(location.end_line, len(lines.lines))
     # Lines between the start of a chunk and its declaration: decorators and comments come first.
-    for number in range(location.start_line, min(location.start_line + 40, last_line + 1)):
-        if not lines.lines[number - 1].strip().startswith(declared[0][:60]):
+    texts = lines.lines[location.start_line - 1 : min(location.start_line + 39, last_line)]
+    first = declared[0][:60]
+    for number, line in enumerate(texts, location.start_line):
+        if not line.strip().startswith(first):
             continue
         end = number
         for text in declared[1:6]:  # longest signature lines

@@ -138,13 +138,16 @@ class FileLines:
     def read(self, path: str, content_hash: str = "", stored: Callable[[], str] | None = None) -> Lines | Unreadable:
         """Return the present lines of a file, or why they cannot be shown. Never follows a link or leaves the root.
 
-        `stored` returns the stored text for the bytes with `content_hash`; called only if the file has them. A cached
-        file is read again unless it has the size and times that it had when it had rested.
+        `stored` returns the stored text for the bytes with `content_hash`; called only if the file has them. A file
+        that was read before is opened again unless it has the size and times that it had when it had rested.
         """
         rested = self._rested.values.get(path)
-        lines = self.cached(path, rested[1]) if rested is not None else None
-        if rested is not None and lines is not None and files.stamp(self._root, path) == rested[0]:
-            return lines
+        if rested is not None and files.stamp(self._root, path) == rested[0]:
+            lines = self.cached(path, rested[1])
+            if lines is not None:
+                return lines
+            if rested[1] == content_hash and stored is not None and self._is_own():
+                return self.keep(path, content_hash, stored())
         unfit = _unfit_path(path)
         if unfit is not None:
             return Unreadable(path, str(unfit))

@@ -39,8 +39,10 @@ class TextLines(Sequence[str]):
             first, behind, step = at.indices(len(self))
             found = self.joined(first + 1, behind).split("\n") if first < behind and step > 0 else []
             return found if step == 1 else self.text.split("\n")[at]
-        number = range(len(self))[at]
-        return self.text[self._lengths[number] + number : self._lengths[number + 1] + number]
+        number, lengths = at.__index__(), self._lengths
+        if number < 0:
+            number = range(len(self))[number]
+        return self.text[lengths[number] + number : lengths[number + 1] + number]
 
     def joined(self, start: int, end: int) -> str:
         """Return lines `start`..`end` (from 1, both within the text), without the last line end."""
