@@ -242,6 +242,24 @@ def test_a_twin_is_an_origin_of_what_is_shown_and_waits_again_when_that_is_taken
     assert set(names(packed(1_000, apart, merges_twins=False))) == {"memory:1", "memory:2"}
 
 
+def test_what_has_no_room_is_not_made() -> None:
+    best, lines = code("best", 3.0)
+    made: list[str] = []
+
+    def noted(candidate: Candidate) -> Candidate:
+        def make() -> Sequence[Step]:
+            made.append(candidate.chunk.title)
+            return candidate.make()
+
+        return replace(candidate, make=make)
+
+    others = [code(f"other{number}", 2.0) for number in range(5)]
+    chosen = section((noted(best), lines), *((noted(other), text) for other, text in others))
+    packing = packed(used(packed(1_000, section((best, lines)))), chosen)
+    assert (names(packing), made) == (["best"], ["best"])
+    assert left(packing) == {f"other{number}": BUDGET for number in range(5)}
+
+
 def test_without_lines_a_file_costs_only_its_places() -> None:
     packing = packed(80, section(unshrinkable(code("large", 1.0, lines=30))), shows_lines=False)
     assert used(packing) <= 80

@@ -174,6 +174,22 @@ def test_a_file_that_rested_is_opened_once(tmp_path: Path, reader: FileLines, mo
     assert opened == ["a.py", "a.py"]
 
 
+def test_a_file_that_rested_is_not_opened_again_for_its_stored_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files_at_once(monkeypatch, 5)
+    reader = FileLines(tmp_path, KEY, LIMIT)
+    hashes = {name: write(tmp_path, name, name * 900) for name in "abcd"}
+    opened = aged(monkeypatch)
+    for name in "abcd":
+        reader.read(name, hashes[name], lambda: "stored" * 150)
+    assert reader.cached("a", hashes["a"]) is None
+    found = reader.read("a", hashes["a"], lambda: "stored again")
+    assert (found, opened) == (Lines("a", TextLines("stored again"), hashes["a"]), [*"abcd"])
+    now = write(tmp_path, "b", "another text")
+    assert reader.read("b", hashes["b"], refuse) == Lines("b", TextLines("another text"), now)
+
+
 def test_a_file_that_changed_a_moment_ago_is_opened_each_time(tmp_path: Path, reader: FileLines) -> None:
     for text in ("x = 1", "x = 2", "x = 3"):
         write(tmp_path, "a.py", text)

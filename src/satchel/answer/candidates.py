@@ -36,7 +36,7 @@ from satchel.search.chunks import ITEM_KEY
 from satchel.search.lessons import is_lesson
 from satchel.search.searcher import TRACE_SIGNAL
 from satchel.sources.experiences import LINE_CHARACTERS as LONGEST_LINE
-from satchel.store.licence import COMMENT_LINE, licence_lines
+from satchel.store.licence import COMMENT_LINE
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
 
 SHRINK_SHARES = (0.9, 0.6, 0.35)
@@ -182,7 +182,7 @@ def file_candidates(
     assert location is not None
     end = min(location.end_line, len(lines.lines))
     has_licence = location.start_line == 1 and hit.chunk.kind is Kind.CODE
-    start = min(max(licence_lines(lines.lines).stop, 1), end) if has_licence else location.start_line
+    start = min(lines.licence_end + 1, end) if has_licence else location.start_line
     whole, characters = trimmed(lines, start, end)
     size = characters / CHARACTERS_PER_TOKEN
     # A line that the question names by its number need not have a word of it.
@@ -293,11 +293,22 @@ def _imports_only(chunk: Chunk, lines: Lines, shown: Range, terms: AbstractSet[s
     """
     if not terms or chunk.role is not Role.GAP or not terms.isdisjoint(_IMPORT_TERMS):
         return False
+    key = _imports_only, chunk.id, shown
+    if key not in lines.derived:
+        lines.derived[key] = _terms_beside_imports(chunk, lines, shown)
+    beside: AbstractSet[str] | None = lines.derived[key]
+    return beside is not None and terms.isdisjoint(beside)
+
+
+def _terms_beside_imports(chunk: Chunk, lines: Lines, shown: Range) -> AbstractSet[str] | None:
+    """Return the terms of comments beside imports; None for lines without imports, and for those with other code."""
     imported = {line for *_, start, end in chunk.fields.get("imports", ()) for line in range(start, end + 1)}
-    rows = [lines.lines[line - 1] for line in range(shown[0], shown[1] + 1) if line not in imported]
-    rest = [row for row in rows if not _FRAME_LINE.match(row)]
-    is_frame = bool(imported) and all(map(COMMENT_LINE.match, rest))
-    return is_frame and terms.isdisjoint(words.count_terms(words.words("\n".join(rest))))
+    if not imported:
+        return None
+    others = [text for line, text in enumerate(lines.lines[shown[0] - 1 : shown[1]], shown[0]) if line not in imported]
+    rest = [text for text in others if not _FRAME_LINE.match(text)]
+    is_frame = all(map(COMMENT_LINE.match, rest))
+    return frozenset(words.count_terms(words.words("\n".join(rest)))) if is_frame else None
 
 
 def shortened_steps(

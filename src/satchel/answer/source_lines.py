@@ -23,6 +23,7 @@ from satchel.answer.text_lines import TextLines
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_text, redact
 from satchel.sources.code.languages import extent, is_notebook
+from satchel.store.licence import licence_lines
 from satchel.system import files
 from satchel.system.kept import Cache
 from satchel.tokens import TokenCounter
@@ -76,7 +77,7 @@ class Lines:
 
     def text(self, start: int, end: int) -> str:
         """Return lines `start`..`end` (1-based, inclusive), each with its line end."""
-        return "\n".join(self.lines[start - 1 : end]) + "\n"
+        return self.lines.joined(start, min(end, len(self.lines))) + "\n"
 
     @property
     def prose(self) -> tuple[Range, ...]:
@@ -84,10 +85,18 @@ class Lines:
 
         Comments of a notebook are its text.
         """
-        found: tuple[Range, ...] | None = () if is_notebook(self.path) else self.derived.get("prose")
+        found: tuple[Range, ...] | None = self.derived.get(prose_of)
         if found is None:
-            found = self.derived["prose"] = tuple(prose_of(self.lines))
+            found = self.derived[prose_of] = () if is_notebook(self.path) else tuple(prose_of(self.lines))
         return found
+
+    @property
+    def licence_end(self) -> int:
+        """The last line of the licence at the top of the file, 0 without one; found once while the lines are kept."""
+        end: int | None = self.derived.get(licence_lines)
+        if end is None:
+            end = self.derived[licence_lines] = max(licence_lines(self.lines).stop - 1, 0)
+        return end
 
     def seams(self, start: int, end: int) -> set[int]:
         """Return the lines after `start` up to `end` (1-based) that differ in another way than the line before."""
@@ -212,6 +221,7 @@ class FileLines:
     def clear(self) -> None:
         """Forget every file."""
         self._kept.drop([*self._kept.values])
+        self._rested.drop([*self._rested.values])
 
     def _note_rest(self, path: str, file: files.FileBytes, content_hash: str, now: int) -> None:
         if now - max(file.mtime_ns, file.changed_ns) > RESTED_NS:

@@ -50,8 +50,10 @@ class TextLines(Sequence[str]):
 
     def characters(self, start: int, end: int) -> int:
         """Return the characters of lines `start`..`end` (from 1) that the text has, each with its line end."""
-        first, last = min(start - 1, len(self)), min(end, len(self))
-        return self._lengths[last] - self._lengths[first] + last - first
+        lengths = self._lengths
+        count = len(lengths) - 1
+        first, last = min(start - 1, count), min(end, count)
+        return lengths[last] - lengths[first] + last - first
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TextLines) and self.text == other.text
