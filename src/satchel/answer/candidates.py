@@ -142,7 +142,14 @@ class Candidate:
 
     def offering(self, steps: Sequence[Step], shrink: Shrink | None = None) -> Candidate:
         """Return the candidate with these steps, and `shrink` after them."""
-        return replace(self, make=lambda: steps, shrink=shrink)
+        return self.sized(self.size, lambda: steps, shrink)
+
+    def sized(self, size: float, make: Callable[[], Sequence[Step]], shrink: Shrink | None) -> Candidate:
+        """Return the candidate with another size, and other ways to show it."""
+        made = self.valued(self.value)
+        made.__dict__.update(size=size, make=make, shrink=shrink)
+        made.__dict__.pop("steps", None)
+        return made
 
     def widened(self, count: int, last_line: int) -> Candidate:
         """Return it with `count` lines around its lines, within lines 1 to `last_line`; none around a declaration."""
@@ -163,7 +170,7 @@ class Candidate:
             return (step for step in made if step.ranges)
 
         shorter = None if shrink is None else lambda room: cut_steps(shrink(room))
-        return replace(self, size=size, make=lambda: list(cut_steps(self.steps)), shrink=shorter)
+        return self.sized(size, lambda: list(cut_steps(self.steps)), shorter)
 
 
 def file_candidates(
