@@ -4,8 +4,8 @@ The numbers of files were fitted on 296 issues of 14 repositories (docs/decision
 on issues and questions with one repository left out, `make fit-here` on questions about this repository alone. Those of
 records are measured by `benchmarks/memory.py` (conversations), `benchmarks/multihop.py` (notes), `benchmarks/recall.py`
 (themes) and `benchmarks/contradictions.py`, those of vectors by `benchmarks/vectors.py` and `benchmarks/prose.py`, the
-floors by `benchmarks/strength.py`, the relevance by `benchmarks/calibration.py`. Those of a change are judgements from
-reading answers about real changes.
+floors and the relevance by `benchmarks/calibration.py`. Those of a change are judgements from reading answers about
+real changes.
 
 None of them needs a new index or a cleared cache: nothing stored depends on them, and what is kept in memory has them
 in its key. Readers write `weights.NAME`; `satchel.fitted` lists and changes them. Bounds of work, which only say how
