@@ -27,7 +27,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stopwatch import fresh_home, laps, run
+from stopwatch import base_home, fresh_home, laps, run
+from two_versions import provider_of
 
 BUDGETS = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 50_000, 100_000)
 BEFORE_BUDGETS = BUDGETS[:6]
@@ -149,11 +150,12 @@ def explained(tree: Path, runs: int, environment: Mapping[str, str]) -> dict[str
 
 def measured_tree(tree: Path, runs: int, before: Path | None, homes: Path) -> dict[str, Any]:
     """Everything about one repository."""
-    environment = fresh_home(homes / "now" / tree.name)
+    environment = base_home(homes / "now" / tree.name)
     result: dict[str, Any] = {name: grown(tree, BUDGETS, options, runs, environment) for name, options in MODES.items()}
     result["explain"] = explained(tree, runs, environment)
     if before is not None:
-        old = {**fresh_home(homes / "before" / tree.name), "PYTHONPATH": str(before)}
+        variables = {"PYTHONPATH": str(before), "SATCHEL_EMBED_PROVIDER": provider_of(before)}
+        old = fresh_home(homes / "before" / tree.name) | variables
         result["before"] = grown(tree, BEFORE_BUDGETS, BEFORE, 1, old)
     return result
 

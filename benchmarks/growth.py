@@ -20,7 +20,7 @@ from typing import Any
 
 from localization.rivals import rival_system
 from speed_questions import questions, thinned
-from stopwatch import Lap, PeakMemory, fresh_home, lap, quantiles, run, summary
+from stopwatch import Lap, PeakMemory, base_home, lap, quantiles, run, summary
 from two_versions import MAX_TOKENS, cloned
 
 from satchel import Satchel
@@ -40,7 +40,7 @@ class Homes:
     def new(self) -> dict[str, str]:
         """The environment of the next one."""
         self._count += 1
-        return fresh_home(self._folder / str(self._count))
+        return base_home(self._folder / str(self._count))
 
 
 def measured(tree: Path, homes: Homes, rounds: int) -> dict[str, Any]:

@@ -29,7 +29,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from stopwatch import fresh_home, milliseconds, processor_of
+from stopwatch import base_home, fresh_home, milliseconds, processor_of
+from two_versions import provider_of
 
 import satchel
 from satchel.cli.session import collect_seldom
@@ -58,7 +59,6 @@ QUESTIONS = 200
 COLLECTOR_ROUNDS = 4
 REFUSED = 503
 NOW = "2026-01-01"
-WORDS_ONLY = {"SATCHEL_EMBED_PROVIDER": "off"}
 TOKEN = "of-the-benchmark-" * 2
 LOOK_SECONDS = 0.02
 PATIENCE_SECONDS = 600
@@ -200,7 +200,7 @@ def collector(tree: Path, home: Path, questions: Sequence[str]) -> dict[str, flo
     """
     spent: dict[str, list[float]] = {"default": [], "seldom": []}
     thresholds = gc.get_threshold()
-    with Satchel.open(root=tree, environ=fresh_home(home) | WORDS_ONLY) as engine:
+    with Satchel.open(root=tree, environ=base_home(home)) as engine:
         for question in questions:
             engine.assemble(question)
         for _ in range(COLLECTOR_ROUNDS):
@@ -237,8 +237,8 @@ def main() -> None:
         assert len(set(questions)) == len(questions), "every question is another one"
         for number in range(options.rounds):
             for name, (source, workers) in variants.items():
-                own_home = fresh_home(Path(folder) / f"{name}-{number}") | WORDS_ONLY
-                server = Server(clone, own_home | {"PYTHONPATH": str(source)}, workers)
+                variables = {"PYTHONPATH": str(source), "SATCHEL_EMBED_PROVIDER": provider_of(source)}
+                server = Server(clone, fresh_home(Path(folder) / f"{name}-{number}") | variables, workers)
                 try:
                     rows[name].append(measured(server, questions))
                 finally:

@@ -24,7 +24,7 @@ from typing import Any
 
 from code_pool import MAX_TOKENS, Source, load_pool, questions, renamed
 from guards import commit
-from stopwatch import PeakMemory, fresh_home, lap, quantiles, run
+from stopwatch import PeakMemory, base_home, lap, quantiles, run
 
 from satchel import Satchel
 
@@ -116,7 +116,7 @@ def ask(root: Path, asked: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 def measure(pool: Sequence[Source], documents: int) -> dict[str, Any]:
     """All figures of one size."""
     with tempfile.TemporaryDirectory(prefix="satchel-large-") as name:
-        root, home, asked = Path(name) / "tree", fresh_home(Path(name) / "home"), Path(name) / "questions.json"
+        root, home, asked = Path(name) / "tree", base_home(Path(name) / "home"), Path(name) / "questions.json"
         root.mkdir()
         result: dict[str, Any] = {"satchel": commit(), **write_tree(pool, documents, root)}
         result["first_index"] = indexed(root, home)

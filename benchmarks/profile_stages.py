@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from speed_questions import questions
-from stopwatch import fresh_home, milliseconds
+from stopwatch import base_home, milliseconds
 from two_versions import MAX_TOKENS, cloned
 
 import satchel
@@ -166,7 +166,7 @@ def measure(tree: Path, rounds: int) -> dict[str, Any]:
         work = cloned(tree, folder / "trees")
         every = questions(work)
         kinds = {"code": ["code"], "all": []}
-        with Satchel.open(work, environ=fresh_home(folder / "home")) as opened:
+        with Satchel.open(work, environ=base_home(folder / "home")) as opened:
             opened.index()
             result: dict[str, dict[str, Any]] = {
                 name: {

@@ -94,10 +94,19 @@ def milliseconds(seconds: Sequence[float]) -> dict[str, float]:
     return {name: round(ordered[rank], 2) for name, rank in ranks.items()}
 
 
+def homes(folder: Path) -> dict[str, str]:
+    """The variables that put cache, settings, data and state into `folder`, and nothing of this environment."""
+    return {f"XDG_{name}_HOME": str(folder / name.lower()) for name in HOMES}
+
+
 def fresh_home(folder: Path) -> dict[str, str]:
     """An environment whose cache, settings, data and state lie in `folder`; byte code is cached as usual."""
-    own = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in HOMES}
-    return {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"} | own
+    return {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"} | homes(folder)
+
+
+def base_home(folder: Path) -> dict[str, str]:
+    """The same with the vectors of an installation without extras: the table of the package, whatever is installed."""
+    return fresh_home(folder) | {"SATCHEL_EMBED_PROVIDER": "static"}
 
 
 def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], given: bytes = b"") -> bytes:
