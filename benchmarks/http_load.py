@@ -138,7 +138,7 @@ def cell(server: Server, questions: Sequence[str], types: str, tokens: int, para
     done.set()
     watcher.join()
     bodies = {question: body for question, (status, body, _) in zip(questions, answers, strict=True) if status == 200}
-    alone = [question for question in questions[:: len(questions) // ALONE] if question in bodies]
+    alone = [question for question in questions[:: max(len(questions) // ALONE, 1)] if question in bodies]
     return {
         "types": types,
         "max_tokens": tokens,
@@ -223,6 +223,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--against", type=Path, help="the src of another version, measured by turns with this one")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--questions", type=int, default=QUESTIONS, help="of each cell")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     own = Path(satchel.__file__).parents[1]
@@ -233,7 +234,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "tree"
         subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(options.tree.resolve()), str(clone)], check=True)
-        questions = questions_of(clone, QUESTIONS)
+        questions = questions_of(clone, options.questions)
         assert len(set(questions)) == len(questions), "every question is another one"
         for number in range(options.rounds):
             for name, (source, workers) in variants.items():
