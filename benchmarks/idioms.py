@@ -18,7 +18,6 @@ label; `--show` prints the outcome of each question.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -26,7 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from options import folder, output
+from options import folder, keep_under, output
 
 HERE = Path(__file__).parent
 
@@ -99,11 +98,7 @@ def main() -> None:
         for kind in [*dict.fromkeys(case.kind for case, _ in answers)]
         for own in [[answer for case, answer in answers if case.kind == kind]]
     }
-    print(json.dumps(figures))
-    if given.out:
-        stored = json.loads(given.out.read_text(encoding="utf-8")) if given.out.exists() else {}
-        stored[given.label] = figures
-        given.out.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    keep_under(given.label, figures, given.out)
     for case, answer in answers if given.show else ():
         print(
             f"{case.repository}: {case.question!r} {'right' if answer.is_right else 'wrong'}, {answer.shown:.2f} shown"

@@ -48,3 +48,11 @@ def keep(result: Any, out: Path | None) -> None:
     print(text)
     if out is not None:
         out.write_text(text + "\n", encoding="utf-8")
+
+
+def keep_under(label: str, result: Any, out: Path | None) -> None:
+    """Print a result, and add it under its label to what a file has."""
+    print(json.dumps(result))
+    if out is not None:
+        stored = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
+        out.write_text(json.dumps({**stored, label: result}, indent=1) + "\n", encoding="utf-8")
