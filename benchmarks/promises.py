@@ -290,7 +290,8 @@ CASES = (
                  ("Rule D", "Rule E", "Rule T")),
              Run('situation --task "round" --files web/a.tsx', ("Rule A", "Rule T"), ("Rule P",)),
          )),
-    Case("F18", "five further forms of a place in a sentence", "`L20-L21` after a blank: other lines", {"mux.go": "package mux\n\n" + "".join(
+    Case("F18", "five further forms of a place in a sentence", "`L20-L21` after a blank: other lines", {
+        "mux.go": "package mux\n\n" + "".join(
         f"func Route{n}() int {{\n\treturn {4 * n}\n}}\n\n" for n in range(60)
     )}, PLACES),
     Case("F20", "TypeScript: methods of an object that is the default, also exported again under a name", RIGHT,
