@@ -52,8 +52,11 @@ class TreeState(NamedTuple):
 def look(store: Store, root: Path, options: run.BuildOptions, should_stop: Callable[[], bool]) -> TreeState:
     """Compare the store with the files and the history of `root`. Nothing is written, so no lock is needed."""
     began, revision = run.tick(), store.revision
-    tree = walk(root, options.walk, should_stop=should_stop)
-    difference = run.compare(store, tree, options.reading.version, vault=options.reading.vault)
+    version = options.reading.version
+    stored = run.known_files(store, folders=not options.reading.vault)  # only a vault keeps its folders
+    safe = stored.keys() if store.meta("reading_version") == version else frozenset[str]()
+    tree = walk(root, options.walk, safe=safe, should_stop=should_stop)
+    difference = run.compare(store, tree, version, stored)
     history = run.plan_history(store, root, options)
     is_due = difference.is_any or history.is_due or bool(store.meta(run.LINKS_DUE))
     return TreeState(revision, began, tree, difference, history, (*_notes(store, tree), *history.notes), is_due)

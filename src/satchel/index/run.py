@@ -227,9 +227,8 @@ def known_files(store: Store, *, folders: bool = False) -> dict[str, tuple[Kind,
     return every if folders else {path: row for path, row in every.items() if not path.endswith("/")}
 
 
-def compare(store: Store, tree: TreeWalk, version: str, *, vault: bool = False) -> Difference:
-    """Compare a walk with the store. Only a `vault` keeps its folders."""
-    stored = known_files(store, folders=not vault)
+def compare(store: Store, tree: TreeWalk, version: str, stored: Mapping[str, tuple[Kind, Stamp]]) -> Difference:
+    """Compare a walk with the store, whose files are `stored`."""
     skipped = store.skipped_stamps()
     is_marked = store.meta("reading_version") == version
     is_rebuild = bool(stored or skipped) and not is_marked
