@@ -7,11 +7,11 @@ import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from satchel.cli.streams import read_question
 from satchel.errors import UsageError
@@ -36,8 +36,7 @@ Run = Callable[..., "int | None"]
 Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
-@dataclass(slots=True)
-class Invocation:
+class Invocation(Struct):
     """The common options, from before or after the command. An empty `color` is decided by the stream.
 
     `given_root` is the path of `--root`, `workspace_root` that of the first name of `--workspace`, whose text is

@@ -13,10 +13,11 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel import config
 from satchel.errors import GitError, LockedError, StoreError
@@ -238,8 +239,7 @@ class IndexFreshness(NamedTuple):
         return not (self.new or self.changed or self.gone) and self.head == self.indexed_head
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """The state of one index. `sizes` are bytes on disk, `skipped` counts files and folders by reason.
 
     `building` names the process that builds the index right now, empty if none. `broken_links` counts links to missing

@@ -22,11 +22,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 from zlib import crc32
+
+from msgspec import Struct
 
 from satchel import lazy_numpy as np
 from satchel.store.records import SPAN_COLUMNS, Extraction, NewDocument, Postings
@@ -130,8 +131,7 @@ def document_count(head: bytes) -> int:
     return int(_HEADER.unpack(head)[3])
 
 
-@dataclass(slots=True)
-class SegmentDocument:
+class SegmentDocument(Struct):
     """A new document with its row numbers in the store."""
 
     document: NewDocument
