@@ -9,7 +9,6 @@ import contextlib
 import errno
 import json
 import os
-import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -371,6 +370,8 @@ def folder_bytes(folder: Path) -> int:
 
 def _remove(folder: Path) -> None:
     """Remove a folder, although other processes may make or remove files in it meanwhile."""
+    import shutil  # here, because it brings two libraries for archives
+
     for attempt in range(REMOVING_ATTEMPTS):
         try:
             shutil.rmtree(folder)
