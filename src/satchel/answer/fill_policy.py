@@ -11,9 +11,10 @@ from satchel import lazy_numpy as np
 from satchel.answer import weights
 from satchel.answer.bearing import lesson_tokens
 from satchel.answer.candidates import Candidate
+from satchel.answer.findings import Searched
+from satchel.answer.floors import is_weak
 from satchel.answer.plans import FAILURE, PlannedSection
 from satchel.answer.request import Budget
-from satchel.answer.search import Searched, is_weak
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Lines
 from satchel.search.query import Query

@@ -15,12 +15,13 @@ from satchel.answer.bearing import gives_lessons, in_order, lesson_tokens
 from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
 from satchel.answer.companions import followers, import_lines
 from satchel.answer.fill_policy import is_of_documents, level_of, reason_in
+from satchel.answer.findings import Searched
+from satchel.answer.floors import section_floor
 from satchel.answer.freshness import Freshener
 from satchel.answer.lessons import lesson_candidate
 from satchel.answer.omissions import OMISSIONS
 from satchel.answer.plans import PlannedSection, role_is_asked
 from satchel.answer.request import Budget, SearchScope
-from satchel.answer.search import Searched, Workbench, section_floor
 from satchel.answer.sections import (
     Follow,
     Group,
@@ -32,6 +33,7 @@ from satchel.answer.sections import (
 )
 from satchel.answer.source_lines import Lines
 from satchel.answer.truncation import strategy
+from satchel.answer.workbench import Workbench
 from satchel.codec import iso_time
 from satchel.intent import Intent, intent_of
 from satchel.safety import sanitize

@@ -21,6 +21,7 @@ from satchel.answer.fill_policy import (
     value_range,
     with_lessons,
 )
+from satchel.answer.findings import Searched
 from satchel.answer.fitting import fit
 from satchel.answer.glimpses import is_unsure, with_glimpses
 from satchel.answer.inputs import sections_of
@@ -30,8 +31,9 @@ from satchel.answer.plans import written_names
 from satchel.answer.render import call_site_lines
 from satchel.answer.render.change import ChangeText, change_text
 from satchel.answer.request import AssembleRequest, Budget
-from satchel.answer.search import Searched, Workbench, search
+from satchel.answer.search import search
 from satchel.answer.sections import Section
+from satchel.answer.workbench import Workbench
 from satchel.answer.write import WEAK, Filling, FindPlaces, Fitted, context_of
 from satchel.search.filters import unavailable
 from satchel.tokens import counter
