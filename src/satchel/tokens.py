@@ -98,8 +98,8 @@ def _let_go_of(library: str) -> None:
             ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), 4)  # MADV_DONTNEED
 
 
-MAX_BY_RANKS = 200_000
-"""Characters that a process counts by the file of ranks: some eight answers. The table is faster for the rest."""
+MAX_BY_RANKS = 60_000
+"""Characters that a process counts by the file of ranks: two answers. One that gives more of them builds the table."""
 
 FILE_NAME = "o200k.ranks"
 
