@@ -135,7 +135,7 @@ def _less_if_aside(candidate: Candidate, query: Query) -> Candidate:
 def _section(searched: Searched, budget: Budget, workspaces: Sequence[_Part]) -> Section:
     """Return the section of these candidates, their values on the scale of the request."""
     planned, candidates, _ = workspaces[0]
-    of_documents = planned.kind is Kind.DOC and all(is_of_documents(bench.store) for bench in searched.bench.every)
+    of_documents = planned.kind.traits.is_prose and all(is_of_documents(bench.store) for bench in searched.bench.every)
     if len(workspaces) > 1:
         measure = partial(level_of, planned, of_documents=of_documents)
         candidates = _on_one_scale([candidates for _, candidates, _ in workspaces], measure)
@@ -143,12 +143,12 @@ def _section(searched: Searched, budget: Budget, workspaces: Sequence[_Part]) ->
     imports = import_lines(lines, searched.bench.lines.outline) if budget.imports else None
     follow = followers(imports, searched.terms)
     follow = _following_without_prose(follow) if budget.places else follow
-    if planned.kind is Kind.DOC and asks_for_a_recipe(searched.asked.query):
+    if planned.kind.traits.is_prose and asks_for_a_recipe(searched.asked.query):
         planned = planned._replace(weight=planned.weight * weights.RECIPE_FACTOR)
     query, scope, own_share = searched.findings.query, searched.scope, 0
     if (reason := reason_in(query, planned.kind, candidates, lines)) is not None:
         own_share = REASON_TOKENS
-        if planned.kind is Kind.DOC:
+        if planned.kind.traits.is_prose:
             first = max(candidate.value for candidate in candidates) + REASON_LEAD
             candidates = [candidate.valued(first) if candidate is reason else candidate for candidate in candidates]
     elif gives_lessons(searched.asked, scope, query, planned.kind) and scope.lead is not Kind.CONTEXT:

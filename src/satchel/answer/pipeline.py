@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from satchel.answer import weights
 from satchel.answer.fill_policy import (
     FillPolicy,
-    documents_lead,
     fill_policy,
     is_led,
     is_weak_match,
+    leading_prose,
     past_words,
     reason_in,
     value_range,
@@ -37,7 +37,7 @@ from satchel.answer.workbench import Workbench
 from satchel.answer.write import WEAK, Filling, FindPlaces, Fitted, context_of
 from satchel.search.filters import unavailable
 from satchel.tokens import counter
-from satchel.types import LINE_KINDS, Context, Failure, Json, Kind
+from satchel.types import LINE_KINDS, PROSE_KINDS, Context, Failure, Json, Kind
 
 if TYPE_CHECKING:
     from satchel.answer.situation import MakeGuides
@@ -85,15 +85,15 @@ def _lead(searched: Searched, sections: Sequence[Section]) -> Kind | None:
     query = searched.findings.query
     if query.commits:
         return Kind.COMMIT
-    reasons = {
+    reasons = [
         section.kind
         for section in sections
         if reason_in(query, section.kind, section.candidates, section.lines) is not None
-    }
+    ]
     if reasons:
-        return Kind.COMMIT if Kind.COMMIT in reasons else Kind.DOC
-    if documents_lead(sections, [workbench.store for workbench in searched.bench.every]):
-        return Kind.DOC
+        return min(reasons, key=lambda kind: kind is not Kind.COMMIT)
+    if prose := leading_prose(sections, [workbench.store for workbench in searched.bench.every]):
+        return prose
     return Kind.COMMIT if past_words(query, searched.missing.past, sections) else None
 
 
@@ -159,7 +159,7 @@ def _policy(
         budget,
         1.0 if is_sure or is_led(sections) else searched.strength,
         is_weak=not is_known and scope.kinds != (Kind.CONTEXT,) and is_weak_match(searched, sections),
-        unsure=unsure and lead is not Kind.DOC,  # code beside what answers better needs no second look
+        unsure=unsure and lead not in PROSE_KINDS,  # code beside what answers better needs no second look
         call_sites=(*told.notes, *call_site_lines(listing, counter(budget.tokenizer), budget.max_tokens)),
     )._replace(hunks=told.hunks)
     lessons = sum(candidate.is_lesson for section in sections for candidate in section.candidates)
