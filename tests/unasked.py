@@ -7,7 +7,7 @@ from __future__ import annotations
 
 UNASKED = frozenset({
     # of others: what draws, parses, reads settings in TOML, or brings ten modules for one function
-    "asyncio", "importlib.resources", "numpy.ma", "structlog", "tempfile", "tomllib", "tree_sitter",
+    "asyncio", "bz2", "importlib.resources", "lzma", "numpy.ma", "structlog", "tempfile", "tomllib", "tree_sitter",
     # questions about a change, files that have changed, neighbours
     "satchel.search.relations", "satchel.sources.outline", "satchel.search.change_impact",
     "satchel.sources.change",
@@ -22,3 +22,9 @@ UNASKED = frozenset({
 
 LOOKS_FURTHER = frozenset({"tree_sitter", "satchel.search.relations"})
 """What an answer for finding needs beside: it follows the names that shown lines use. That of a prompt does not."""
+
+UNCOUNTED = frozenset({"rs_bpe"})
+"""What a list of matches does without: it has no budget of tokens."""
+
+ASKS_GIT = frozenset({"bz2", "lzma", "tempfile"})
+"""What a list of matches with a commit needs beside: git is asked for its counts of lines."""

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias, get_type_hints
+
+from msgspec import Struct
 
 Key: TypeAlias = "str | int | None"
 """The key of one number in a mapping, its position (from 0) in a tuple, None for a number by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Between:
+class Between(Struct, frozen=True):
     """The range, both ends included, in which a number keeps its meaning; for each number of a tuple or mapping."""
 
     low: float

@@ -12,12 +12,14 @@ import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+
+from satchel import token_ranks
 from satchel.errors import UsageError
 
 CLAUDE_FACTOR = (7, 4)
@@ -66,6 +68,8 @@ class _RankTable(Protocol):
 
     def count(self, text: str, /) -> int: ...
 
+    def decode_batch(self, tokens: list[list[int]], /) -> list[str | None]: ...
+
 
 @cache
 def _rank_table(name: str) -> _RankTable:
@@ -93,6 +97,48 @@ def _let_go_of(library: str) -> None:
         if size > 1 << 24:  # bytes; what the loader has written to is far smaller
             ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), 4)  # MADV_DONTNEED
 
+
+MAX_BY_RANKS = 60_000
+"""Characters that a process counts by the file of ranks: two answers. One that gives more of them builds the table."""
+
+FILE_NAME = "o200k.ranks"
+
+
+class _FewTexts:
+    """Counts by o200k_base: with a file of ranks as long as few texts were counted, then with the table."""
+
+    def __init__(self) -> None:
+        self._file: Path | None = None
+        self._ranks: token_ranks.Ranks | None = None
+        self._left = MAX_BY_RANKS
+
+    def use(self, folder: Path) -> None:
+        """Take the file of ranks in this folder, from the first text on."""
+        self._file = self._file or folder / FILE_NAME
+
+    def count(self, text: str) -> int:
+        """Return the tokens of a text. Raises UnicodeEncodeError on a lone surrogate."""
+        if self._ranks is None and self._left and self._file is not None:
+            self._ranks = token_ranks.read(self._file)
+        counted = self._ranks.count(text) if self._ranks is not None else None
+        self._left = max(self._left - len(text), 0) if counted is not None else 0
+        if not self._left:
+            self._ranks = None
+        return counted if counted is not None else _rank_table(DEFAULT_TOKENIZER).count(text)
+
+    @property
+    def is_file_wanted(self) -> bool:
+        """Whether this process had to load a table, and there is no file that would have spared it."""
+        return self._file is not None and bool(_rank_table.cache_info().currsize) and not self._file.exists()
+
+    def keep(self) -> None:
+        """Write the file."""
+        if self._file is not None:
+            with suppress(OSError):  # in a folder that cannot be written each process loads the table
+                token_ranks.write(self._file, _rank_table(DEFAULT_TOKENIZER).decode_batch)
+
+
+few_texts = _FewTexts()
 
 MAX_LINES, LONGEST_LINE = 20_000, 1_000
 """Lines whose counts are kept, above which all are forgotten, and characters of the longest of them."""
@@ -130,7 +176,7 @@ class _LineTokens(dict[str, int]):
 
 @cache
 def _line_tokens(name: str) -> _LineTokens:
-    return _LineTokens(_rank_table(name).count)
+    return _LineTokens(few_texts.count if name == DEFAULT_TOKENIZER else _rank_table(name).count)
 
 
 def _without_lone_surrogates(text: str) -> str:
@@ -138,8 +184,7 @@ def _without_lone_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-@dataclass(frozen=True, slots=True)
-class RankTableCounter:
+class RankTableCounter(Struct, frozen=True):
     """Exact byte pair counting, line by line. The table is loaded at the first count."""
 
     name: str
@@ -153,8 +198,7 @@ class RankTableCounter:
             return _line_tokens(self.name).of(_without_lone_surrogates(text))
 
 
-@dataclass(frozen=True, slots=True)
-class ClaudeEstimate:
+class ClaudeEstimate(Struct, frozen=True):
     """An upper estimate for Claude: o200k tokens times `CLAUDE_FACTOR`, high enough for 95 of 100 code snippets."""
 
     name: str = "claude"
@@ -166,8 +210,7 @@ class ClaudeEstimate:
         return -(-RankTableCounter("o200k_base").count(text) * numerator // denominator)
 
 
-@dataclass(frozen=True, slots=True)
-class CharacterEstimate:
+class CharacterEstimate(Struct, frozen=True):
     """The estimate for an unknown tokenizer: one token per UTF-8 byte (per character in ASCII text).
 
     Every token of a byte-level tokenizer covers at least one byte, so this is never too low. It is loose: ordinary code

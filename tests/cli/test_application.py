@@ -12,7 +12,7 @@ from satchel import __version__
 from satchel.cli import main
 from satchel.cli.application import COMMANDS, application, run, wants_json
 from satchel.testing import TinyRepository
-from tests.unasked import LOOKS_FURTHER, UNASKED
+from tests.unasked import ASKS_GIT, LOOKS_FURTHER, UNASKED, UNCOUNTED
 
 HEAVY = ("numpy", "structlog", "apsw", "tree_sitter", "rs_bpe", "asyncio", "satchel.engine")
 
@@ -153,15 +153,24 @@ def test_the_light_ways_import_nothing_heavy(arguments: list[str]) -> None:
 
 
 @pytest.mark.usefixtures("unmeasured")
-def test_a_question_to_an_unchanged_index_loads_only_what_answers_it(shop: TinyRepository) -> None:
+@pytest.mark.parametrize(
+    ("command", "unasked", "shown"),
+    [
+        ("context", UNASKED - LOOKS_FURTHER, "0.1 * 2**attempt"),
+        ("search", UNASKED - ASKS_GIT | UNCOUNTED, "shop/client.py"),
+    ],
+)
+def test_a_question_to_an_unchanged_index_loads_only_what_answers_it(
+    shop: TinyRepository, command: str, unasked: frozenset[str], shown: str
+) -> None:
     assert run(["index", "-q"]) == 0
     program = (
-        "import sys\nfrom satchel.cli.application import run\ncode = run(['context', 'backoff between attempts'])\n"
-        f"print(code, *sorted({UNASKED - LOOKS_FURTHER!r} & set(sys.modules)), file=sys.stderr)"
+        f"import sys\nfrom satchel.cli.application import run\ncode = run([{command!r}, 'backoff between attempts'])\n"
+        f"print(code, *sorted({unasked!r} & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=shop.root)
     assert done.stderr.splitlines()[-1] == "0"
-    assert "0.1 * 2**attempt" in done.stdout
+    assert shown in done.stdout
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from satchel.errors import UsageError
 from satchel.memory.memories import Memories

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import stat
-from dataclasses import astuple
 from pathlib import Path
 
 import pytest
+from msgspec.structs import astuple
 
 from satchel import Satchel
 from satchel.errors import UsageError

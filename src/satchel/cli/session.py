@@ -8,12 +8,12 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import click
+from msgspec import field
 
 from satchel.cli import streams
 from satchel.cli.options import COLLECTED_AFTER, Invocation
@@ -145,8 +145,7 @@ class Interrupt:
             raise KeyboardInterrupt from value
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal(Caller):
+class Terminal(Caller, frozen=True):
     """The command line as a caller: a refresh shows progress and ends with the first Ctrl-C."""
 
     interrupt: Interrupt = field(default_factory=Interrupt)

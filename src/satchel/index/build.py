@@ -9,14 +9,14 @@ import contextlib
 import errno
 import json
 import os
-import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel import config
 from satchel.errors import GitError, LockedError, StoreError
@@ -52,8 +52,11 @@ class TreeState(NamedTuple):
 def look(store: Store, root: Path, options: run.BuildOptions, should_stop: Callable[[], bool]) -> TreeState:
     """Compare the store with the files and the history of `root`. Nothing is written, so no lock is needed."""
     began, revision = run.tick(), store.revision
-    tree = walk(root, options.walk, should_stop=should_stop)
-    difference = run.compare(store, tree, options.reading.version, vault=options.reading.vault)
+    version = options.reading.version
+    stored = run.known_files(store, folders=not options.reading.vault)  # only a vault keeps its folders
+    safe = stored.keys() if store.meta("reading_version") == version else frozenset[str]()
+    tree = walk(root, options.walk, safe=safe, should_stop=should_stop)
+    difference = run.compare(store, tree, version, stored)
     history = run.plan_history(store, root, options)
     is_due = difference.is_any or history.is_due or bool(store.meta(run.LINKS_DUE))
     return TreeState(revision, began, tree, difference, history, (*_notes(store, tree), *history.notes), is_due)
@@ -235,8 +238,7 @@ class IndexFreshness(NamedTuple):
         return not (self.new or self.changed or self.gone) and self.head == self.indexed_head
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """The state of one index. `sizes` are bytes on disk, `skipped` counts files and folders by reason.
 
     `building` names the process that builds the index right now, empty if none. `broken_links` counts links to missing
@@ -368,6 +370,8 @@ def folder_bytes(folder: Path) -> int:
 
 def _remove(folder: Path) -> None:
     """Remove a folder, although other processes may make or remove files in it meanwhile."""
+    import shutil  # here, because it brings two libraries for archives
+
     for attempt in range(REMOVING_ATTEMPTS):
         try:
             shutil.rmtree(folder)

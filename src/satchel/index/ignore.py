@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from satchel.system.files import SkipReason
 from satchel.system.globs import WILD, translate
@@ -98,8 +99,7 @@ def _strip_spaces(line: str) -> str:
     return kept + " " if backslashes % 2 and kept != line else kept
 
 
-@dataclass(slots=True)
-class _Matcher:
+class _Matcher(Struct):
     """Finds the last pattern that matches. Patterns are sorted by shape; their indexes ascend with the lines."""
 
     names: dict[str, int] = field(default_factory=dict)

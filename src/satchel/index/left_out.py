@@ -77,33 +77,66 @@ def look_for(
     With `find` the words only name what is looked for: the first text where it finds something has all of them.
     """
     places = {} if find is not None else _by_name(words, left)
-    finders = {word: find or _finder(word) for word in words if word not in places}
-    # Most texts lack the word, and a pattern that ignores case takes longer to say so than a search of bytes. Empty,
-    # which every text has, for a word that bytes cannot compare.
-    needles = {word: word.lower().encode() if find is None and word.isascii() else b"" for word in finders}
+    lacking = [word for word in words if word not in places]
     unread = Counter({reason: len(left.paths.get(reason, ())) for reason in TOLD})
     remaining = MAX_BYTES
     texts = ((path, reason) for reason in SEARCHED for path in left.paths.get(reason, ()))
     for opened, (path, reason) in enumerate(texts):
-        if not finders or opened >= MAX_OPENED or remaining <= 0 or should_stop():
+        if not lacking or opened >= MAX_OPENED or remaining <= 0 or should_stop():
             break
         try:
             raw = read_bytes(root, path, limit=min(LARGEST, remaining)).raw
         except Skipped:
             continue  # it stays among those that were not searched
         remaining -= len(raw)
-        decoded = decode(raw)
         unread[reason] -= 1
-        if decoded is None:
+        lines = _plain_lines(raw, lacking) if find is None else None
+        for word, line in (_lines(raw, lacking, find) if lines is None else lines).items():
+            places[word] = f"{_shown(path)}:{line} ({reason})"
+        lacking = [word for word in lacking if word not in places]
+    return LeftOut(places, {reason: count for reason, count in unread.items() if count} if lacking else {})
+
+
+_LIKE_ASCII = "\u017f\u212a"
+"""Letters that an expression which ignores case takes for `s` and `k`."""
+
+
+def _plain_lines(raw: bytes, words: Sequence[str]) -> dict[str, int] | None:
+    """As `_lines`, five times as fast, for words in ASCII and a text in UTF-8 with plain line ends; None for others."""
+    if b"\0" in raw or b"\r" in raw or not all(map(str.isascii, words)):
+        return None
+    try:
+        decoded = raw.decode()
+    except UnicodeDecodeError:
+        return None
+    if any(letter in decoded for letter in _LIKE_ASCII):
+        return None
+    text = raw.lower()
+    places = {}
+    for needle, word in ((word.lower().encode(), word) for word in words):
+        if needle not in text:
             continue
-        text = decoded[0]
-        lowered = text.encode("utf-8", "replace").lower() if any(needles.values()) else b""
-        for word, find_in in [*finders.items()]:
-            at = find_in(text) if needles[word] in lowered else -1
-            if at >= 0:
-                places[word] = f"{_shown(path)}:{text.count(chr(10), 0, at) + 1} ({reason})"
-                del finders[word]
-    return LeftOut(places, {reason: count for reason, count in unread.items() if count} if finders else {})
+        form = re.escape(needle)
+        if re.search(rb"%b(?:(?<=[\x80-\xff]%b)|(?=[\x80-\xff]))" % (form, form), text) is not None:
+            return None  # perhaps a part of a longer word
+        # The word comes first, because the engine skips to plain characters.
+        if (match := re.search(rb"%b(?<!\w%b)(?!\w)" % (form, form), text)) is not None:
+            places[word] = text.count(b"\n", 0, match.start()) + 1
+    return places
+
+
+def _lines(raw: bytes, words: Sequence[str], find: Find | None) -> dict[str, int]:
+    """Return the line of the first occurrence of each word that a file has."""
+    decoded = decode(raw)
+    if decoded is None:
+        return {}
+    text = decoded[0]
+    # Most texts lack the word, and a pattern that ignores case takes longer to say so than a search of bytes. Empty,
+    # which every text has, for a word that bytes cannot compare.
+    needles = {word: word.lower().encode() if find is None and word.isascii() else b"" for word in words}
+    lowered = text.encode("utf-8", "replace").lower() if any(needles.values()) else b""
+    found = {word: (find or _finder(word))(text) if needles[word] in lowered else -1 for word in words}
+    return {word: text.count("\n", 0, at) + 1 for word, at in found.items() if at >= 0}
 
 
 def _by_name(words: Sequence[str], left: Skips) -> dict[str, str]:

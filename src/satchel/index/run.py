@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import filterfalse
 from pathlib import Path
 from typing import NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 from satchel.errors import GitError
 from satchel.index.walk import FileEntry, TreeWalk, WalkOptions, walk
@@ -48,8 +49,7 @@ class Quiet:
         """Ignore it."""
 
 
-@dataclass(slots=True)
-class IndexReport:
+class IndexReport(Struct):
     """The outcome of one run, filled while it works.
 
     `files` are in the index afterwards. `skipped` counts files by reason, `errors` those among them that could not be
@@ -77,8 +77,7 @@ class IndexReport:
         return not (self.added or self.changed or self.removed or self.commits_added)
 
 
-@dataclass(frozen=True, slots=True)
-class VectorCounts:
+class VectorCounts(Struct, frozen=True):
     """The progress of vectors: (chunks with a vector, chunks) for each kind that has chunks."""
 
     kinds: Mapping[Kind, tuple[int, int]] = field(default_factory=dict)
@@ -227,9 +226,8 @@ def known_files(store: Store, *, folders: bool = False) -> dict[str, tuple[Kind,
     return every if folders else {path: row for path, row in every.items() if not path.endswith("/")}
 
 
-def compare(store: Store, tree: TreeWalk, version: str, *, vault: bool = False) -> Difference:
-    """Compare a walk with the store. Only a `vault` keeps its folders."""
-    stored = known_files(store, folders=not vault)
+def compare(store: Store, tree: TreeWalk, version: str, stored: Mapping[str, tuple[Kind, Stamp]]) -> Difference:
+    """Compare a walk with the store, whose files are `stored`."""
     skipped = store.skipped_stamps()
     is_marked = store.meta("reading_version") == version
     is_rebuild = bool(stored or skipped) and not is_marked

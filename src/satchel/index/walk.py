@@ -15,7 +15,7 @@ import errno
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
 from functools import cached_property
 from operator import attrgetter
@@ -102,9 +102,18 @@ class TreeWalk(NamedTuple):
     stopped: bool = False
 
 
-def walk(root: Path, options: WalkOptions | None = None, *, should_stop: ShouldStop = never) -> TreeWalk:
-    """Find the files below `root`. Raises NoIndexError where `root` is not a folder that can be listed."""
-    return _Walker(root, options or WalkOptions(), should_stop).run()
+def walk(
+    root: Path,
+    options: WalkOptions | None = None,
+    *,
+    safe: Set[str] = frozenset(),
+    should_stop: ShouldStop = never,
+) -> TreeWalk:
+    """Find the files below `root`. Raises NoIndexError where `root` is not a folder that can be listed.
+
+    Paths in `safe` have no secret and no hidden characters by an earlier walk, and are not checked again.
+    """
+    return _Walker(root, options or WalkOptions(), safe, should_stop).run()
 
 
 class _Layer(NamedTuple):
@@ -130,9 +139,10 @@ class _Folder(NamedTuple):
 class _Walker:
     """One walk: the folders still to visit and the results so far."""
 
-    def __init__(self, root: Path, options: WalkOptions, should_stop: ShouldStop) -> None:
+    def __init__(self, root: Path, options: WalkOptions, safe: Set[str], should_stop: ShouldStop) -> None:
         self._root = root
         self._options = options
+        self._safe = safe
         self._should_stop = should_stop
         self._repository = git.find_repository(root)
         self._include = Rules(options.include)
@@ -168,7 +178,7 @@ class _Walker:
             except OSError as error:
                 self._skip(_reason_of(error), folder.prefix.rstrip("/"))
         self._skip_absent()
-        unfit = sanitize.unfit_paths(entry.path for entry in self._entries)
+        unfit = sanitize.unfit_paths(entry.path for entry in self._entries if entry.path not in self._safe)
         for path, reason in unfit.items():
             self._skip(reason, sanitize.text(path))
         return TreeWalk(

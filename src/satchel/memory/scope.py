@@ -13,9 +13,10 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec.structs import replace
 
 from satchel.codec import MILLISECONDS, Field, fields_of
 from satchel.errors import UsageError

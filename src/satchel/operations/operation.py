@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
 
 from satchel.errors import SatchelError, UsageError
 from satchel.types import Data, Failure, Json, ShouldStop, never
@@ -221,8 +222,7 @@ class Answered(NamedTuple):
     subject: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Spelling:
+class Spelling(Struct, frozen=True):
     """How an interface writes the arguments and operations that a note names."""
 
     min_score: str = "min_score 0"
@@ -237,8 +237,7 @@ class Spelling:
     supersede: str = "store with supersedes {old} and text {new} links them"
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """The caller of an operation: progress and cancellation of the refresh, and the spelling of notes.
 
     `session` is that of a connection, for experiences where neither the call, the host nor the settings name one.

@@ -493,6 +493,14 @@ GATES = {
     ".": rf"(?=[A-Za-z0-9_-]{{16}}){_MIXED}",
     ":": f"(?=//|AA|{_HEX}{{32}})",
     "-p": r"(?=[ \t'\"]{0,4}[^\s'\"]{6})",
+    "A": r"(?=ZDO|[\w=-]{16})",
+    "C": "(?=RET|redential|REDENTIAL)",
+    "cre": "(?=t|dential)",
+    "s": "(?=earch)",
+    "w": "(?=d|ord)",
+    "W": "(?=D|ORD)",
+    "z": "(?i:(?=ation))",
+    "Z": "(?i:(?=ation))",
 }
 """Frequent anchor -> a lookahead that all of its shapes pass (but one random token in a million), and little else."""
 

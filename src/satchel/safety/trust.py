@@ -20,10 +20,12 @@ import os
 import stat
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from satchel.errors import ConfigError, UsageError
 from satchel.system import git, state_files, telemetry
@@ -142,8 +144,7 @@ GUIDANCE_ORIGIN = "instructions"
 """The origin of chunks that were read from instruction files of the workspace itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrustMark:
+class TrustMark(Struct, frozen=True):
     """A workspace that is trusted: its root, the path of its repository (empty without git), and the time (seconds)."""
 
     root: str

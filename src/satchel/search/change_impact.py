@@ -11,7 +11,8 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from satchel.search import weights
 from satchel.search.change_reach import Reach, reach_of

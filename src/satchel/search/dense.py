@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from satchel import lazy_numpy as np
 from satchel.embed import Embedder, fingerprint
@@ -48,8 +49,7 @@ class Likeness(NamedTuple):
     of_candidates: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Similar:
+class Similar(Struct, frozen=True):
     """One value a chunk of a lexicon, 0 where it has no vector.
 
     `cosine` is -1 to 1; `contrast` is the excess over the mean for this question, as a share of what is possible

@@ -7,9 +7,11 @@ since the epoch (UTC). Nothing here imports numpy, so that a request is checked 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from satchel.errors import UsageError
 from satchel.store.records import Document
@@ -46,8 +48,7 @@ _PLURAL_FIELDS = {"domain": "domains", "strategy": "strategies"}
 """Fields of values with several domains or strategies, of which any may match."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(Struct, frozen=True):
     """Conditions on records. Build it with `make_filters`, which checks the values; None and () admit all.
 
     `axis` chooses the side of experiences (and the axis that values come from); `author` is a part of the name, case

@@ -14,10 +14,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import groupby
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel import text as words
 from satchel.search import weights
@@ -106,8 +108,7 @@ class Mention(NamedTuple):
     qualifier: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """A question, analysed. `terms` is empty for a question of stop words only."""
 
     text: str
@@ -117,7 +118,7 @@ class Query:
     trace: Trace = NO_TRACE
     asks_for_tests: bool = False
     asks_why: bool = False
-    zones: tuple[tuple[Zone, str], ...] = field(default=(), repr=False)
+    zones: tuple[tuple[Zone, str], ...] = ()
     is_broad: bool = False
     """Whether it asks for all about its subject, as in "lessons about encoding"; its other words do not count."""
 

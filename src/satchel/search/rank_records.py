@@ -19,9 +19,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel import lazy_numpy as np
 from satchel.intent import Intent
@@ -469,8 +470,7 @@ def _hits(store: Store, ranking: _Ranking, candidates: int, filters: Filters, no
     return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))
 
 
-@dataclass(slots=True)
-class _Picked:
+class _Picked(Struct):
     """A record with its matching chunks, best first."""
 
     document: Document

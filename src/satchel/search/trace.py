@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from satchel.text import pattern
 
@@ -155,8 +156,7 @@ def read_trace(lines: Iterable[str]) -> Trace:
     return Trace(reader.language, tuple(frames), mentions, tests, tuple(dict.fromkeys(reader.errors)))
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """The state of reading. `place` is the position of the next frame in a trace with the innermost frame first."""
 
     language: str = ""

@@ -24,6 +24,7 @@ from satchel.store.sqlite import SqliteStore
 from satchel.system.git import find_repository
 from satchel.system.locations import Places, Registry, Workspace, WorkspaceType, locate
 from satchel.text import ANALYSIS_VERSION
+from satchel.tokens import few_texts
 from satchel.types import MEMORY_KINDS, UNFINISHED, Failure, Kind, LeftOut, ShouldStop, never
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ UPDATE_WAIT_SECONDS = 1.0
 
 FIRST_WAIT_SECONDS = 5.0
 """The same where the other process makes the first index, before which there is nothing of the files to answer from."""
+
+RANKS_KEPT_FROM = 4_000_000
+"""Bytes of an index for which the file of ranks is written: with a hundred files or less a question is quick enough."""
 
 BEFORE = "the answer comes from the index as it was before"
 """What the note of an index that could not be brought up to date means for the answer."""
@@ -77,6 +81,7 @@ class OpenRoot:
 
         Index and memory are opened when they are used: a fault of one does not take the other along.
         """
+        few_texts.use(folders.cache)
         named = Registry(folders).at(places.root)
         self.alias, self.is_vault = alias or named.name, named.type is WorkspaceType.VAULT
         self.places, self.loaded, self.environ = places, loaded, environ
@@ -497,6 +502,8 @@ class OpenRoot:
         if self._executor is not None:
             self._executor.shutdown()
         if self._opened_index is not None:
+            if few_texts.is_file_wanted and self.index_place.size() >= RANKS_KEPT_FROM:
+                few_texts.keep()
             self._opened_index.store.close()
         if self._memory_store is not None:
             self._memory_store.close()

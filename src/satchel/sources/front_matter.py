@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from satchel.types import Data
 
@@ -18,8 +19,7 @@ _ENDS = {"---": frozenset({"---", "..."}), "+++": frozenset({"+++"})}
 _FIELD = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
+class FrontMatter(Struct, frozen=True):
     """The front matter of a note: its values by key, its number of lines, and an error message, empty if valid."""
 
     values: Data = field(default_factory=dict)

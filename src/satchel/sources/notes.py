@@ -13,9 +13,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from satchel.errors import UsageError
 from satchel.safety.sanitize import clean_field
@@ -39,8 +40,7 @@ Link = tuple[EdgeType, str]
 """A relation: its type, and the key of a note, or the name that the text used where there is no such note."""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """One note of an export. `key` is its natural key, as it is used by links.
 
     `tags` are all, `inherited` those of them that come from a tag that another one extends. `fields` holds lists of

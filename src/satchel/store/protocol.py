@@ -12,9 +12,10 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, field
 
 from satchel import text as words
 from satchel.store.records import DamagedStoreError, DefinitionRow, Document, Lists, Place, Row, Stamp, StoredChunk
@@ -41,8 +42,7 @@ SET_ASIDE = "set_aside"
 """`meta` key for the file name of the damaged store that this one replaces."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoreStatistics:
+class StoreStatistics(Struct, frozen=True):
     """Counts of searchable rows, largest first. `hidden` counts stored documents that search does not see.
 
     `chunks` are parts of files, and records; `documents` are files and records; `languages` counts files. Words are
@@ -83,8 +83,7 @@ _EMBEDDED = f"NOT (kind = '{Kind.CODE}' AND CAST(secondary AS integer) > 0)"  # 
 _UNREADABLE = (ValueError, IndexError, struct.error, zlib.error)
 
 
-@dataclass(slots=True)
-class Derived:
+class Derived(Struct):
     """Values derived from a store at one revision, kept until it changes. Shared by all readers of one file."""
 
     lexicons: dict[Kind, tuple[str, Lexicon]] = field(default_factory=dict)

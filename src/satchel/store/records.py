@@ -7,16 +7,16 @@ Every part is a chunk.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 from satchel.errors import StoreError
 from satchel.types import Import, Kind, Part, Reference
 from satchel.vocabulary import Visibility
 
 
-@dataclass(slots=True)
-class Postings:
+class Postings(Struct):
     """Parallel columns: term (index into the vocabulary, 32 bits), unit (span or part, 32 bits), count (8 bits)."""
 
     terms: bytes
@@ -24,8 +24,7 @@ class Postings:
     counts: bytes
 
 
-@dataclass(slots=True)
-class Extraction:
+class Extraction(Struct):
     """One text with its spans and term counts. Columns are native arrays as bytes: `I` is 32 bits, `B` is 8 bits.
 
     `span_columns` are, per span: part index, first line, last line, characters, terms, words, comment words
@@ -61,8 +60,7 @@ RENAMES = (
 """Statements after `ALTER TABLE` that give the tables and columns of schema 2 the names of schema 3."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lists:
+class Lists(Struct, frozen=True):
     """How a database reads a list that is one binding of a query, the one of a number."""
 
     within: Callable[[int], str]
@@ -78,8 +76,7 @@ def numbered(count: int) -> str:
     return ", ".join(f"${number}" for number in range(1, count + 1))
 
 
-@dataclass(slots=True)
-class NewDocument:
+class NewDocument(Struct):
     """A document to be written. `key` is unique within its kind: a path, a commit id, a memory id.
 
     `text` is redacted and cleaned; it is empty if `packed` has it compressed by zlib. `content_hash` is the keyed
@@ -117,8 +114,7 @@ class NewDocument:
         return self.fields.get("visibility") == Visibility.TEAM
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A stored document without its text."""
 
     id: int
@@ -163,8 +159,7 @@ class Stamp(NamedTuple):
         return self.size, self.mtime_ns, self.changed_ns
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedFile:
+class SkippedFile(Struct, frozen=True):
     """A file that was opened and not indexed."""
 
     path: str

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
+
+from msgspec.structs import astuple
 
 from satchel import lazy_numpy as np
 from satchel.store.records import NewDocument, SkippedFile, Stamp, WriteConnection, numbered, rows

@@ -7,12 +7,13 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel.config import PROJECT_FILE, Folders
 from satchel.errors import NoIndexError, StoreError, UsageError
@@ -141,8 +142,7 @@ def _own_name(name: str, path: Path) -> str:
     return f"{readable}-{digest}" if readable else digest
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(Struct, frozen=True):
     """The paths of one root, and the name of its repository, which is empty without git."""
 
     root: Path

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from satchel.sources.code import languages as marks
 from satchel.sources.code.languages import Grammar, Mark
@@ -60,8 +61,7 @@ def _path(text: str) -> str:
 Captures = Mapping[str, Sequence["Node"]]
 
 
-@dataclass(slots=True)
-class Declaration:
+class Declaration(Struct):
     """A named declaration. Offsets are in bytes, rows count from 0, `body` and `body_end` are -1 without a body.
 
     `owner` is the owner in the text itself (a Go receiver, the `A` of `A::b`; then `attached` is true) until `nesting`
@@ -90,8 +90,7 @@ class Declaration:
         return f"{self.owner}.{self.name}" if self.owner else self.name
 
 
-@dataclass(slots=True)
-class SyntaxFindings:
+class SyntaxFindings(Struct):
     """All matches of the query in one file; declarations by the offset of their name."""
 
     source: bytes

@@ -11,9 +11,10 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from satchel.store.records import NewDocument
 from satchel.system.state_files import NO_LINK, read, write_all
@@ -31,8 +32,7 @@ MAX_BYTES = 4 << 20
 """Size of the changes after which the next write makes a copy, however young the newest one is."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeStep:
+class ChangeStep(Struct, frozen=True):
     """One step of a transaction: documents to put, keys to remove or to hide, a `meta` value, or documents to move.
 
     A `name` without a `value` is removed. `shown` is as in `Writer.hide`.
