@@ -153,6 +153,7 @@ class EdgeType(StrEnum):
     IMPORTS = "imports"
     CALLS = "calls"
     INHERITS = "inherits"
+    RENAMES = "renames"
     TOUCHES = "touches"
     EVIDENCE = "evidence"
     BOUND = "bound"

@@ -86,7 +86,7 @@ def test_an_occurrence_in_an_unread_body_is_found_when_it_is_asked_for() -> None
         1, Kind.CODE, "shop.py", "python", "", 0, 0, 0, 0, secondary=False, title="", tags=(),
         fields={"bodies": distances}, created=0.0, updated=0.0, importance=None, origin="", first_chunk=1, last_chunk=1,
     )  # fmt: skip
-    file = SourceFile(document, text)
+    file = SourceFile(document, text.encode())
     assert file.occurrences_read("found") == []
     assert [node.start_byte for node in file.occurrences("found")] == [text.index("found"), text.rindex("found")]
     assert len(file.occurrences_read("found")) == 2

@@ -8,19 +8,18 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, islice, takewhile
 from operator import itemgetter
 from string import ascii_letters, digits
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import lazy_numpy as np
+from satchel.search.resolve.answers import Answers
 from satchel.search.resolve.places import Binding
-from satchel.search.resolve.syntax import FUNCTIONS, IMPORTS, above, binding_of, field_of
-from satchel.sources.code.imports import read_imports
+from satchel.search.resolve.syntax import FUNCTIONS, above, binding_of, field_of
 from satchel.sources.code.languages import GRAMMARS, RULES, Mark, grammar
 from satchel.sources.code.parse import syntax_tree
-from satchel.sources.code.syntax import SyntaxFindings
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import distinct
@@ -30,9 +29,6 @@ from satchel.types import Import, Kind, Range
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
-
-# The end of the line before is a letter that can be searched for; the beginning of a line is tried at every one.
-_INDENTED_IMPORT = re.compile(rb"\n[ \t]+(from|import|(?:pub(?:\([\w: ]+\))?\s+)?(?:use|mod))\b")
 
 _GIVEN = re.compile(rb"[\s\\)]*(?::|[^\s\w]{0,3}=)")
 """What follows a name that gets a value, and perhaps others."""
@@ -146,6 +142,17 @@ class _Kept(NamedTuple):
 _trees: Cache[tuple[str, bytes], _Kept] = Cache(lambda kept: 46 * kept.size)
 """The trees of languages and texts, each 22 times as large as what was read; the allocator keeps as much again."""
 
+
+def _size_of(answer: object) -> int:
+    """Return the bytes of an answer with its key: a definition or a call in it takes some 300."""
+    parts = answer if isinstance(answer, (tuple, frozenset)) else ()
+    return 500 + 300 * sum(len(part) if type(part) is tuple else 1 for part in parts)
+
+
+def _size_of_text(read: tuple[Document, bytes]) -> int:
+    return 2_000 + len(read[1])
+
+
 MAX_READINGS = 3
 """A file of which ever more bodies are needed is then read as a whole."""
 
@@ -157,9 +164,9 @@ class SourceFile:
     the file has another tree, so nodes that come from different calls are compared by their place (`place_of`).
     """
 
-    def __init__(self, document: Document, text: str) -> None:
+    def __init__(self, document: Document, source: bytes) -> None:
         self.document, self.path, self.language = document, document.key, document.language
-        self.source, self.rules = text.encode("utf-8", "replace"), RULES.get(self.language, frozenset())
+        self.source, self.rules = source, RULES.get(self.language, frozenset())
         self._occurrences: dict[tuple[str, int, int], list[Node]] = {}
         self.bindings: dict[str, list[tuple[NodePlace, Binding]]] = {}
         offsets = accumulate(document.fields.get("bodies", ()))
@@ -182,9 +189,6 @@ class SourceFile:
 
     def _parsed(self) -> _Kept | None:
         """Return the tree with what was asked for so far."""
-        if not self._readings and self._unread:  # the imports in functions are always asked for
-            for match in _INDENTED_IMPORT.finditer(self.source):
-                self.read(*match.span())
         self._readings += 1
         unread = frozenset() if self._readings > MAX_READINGS else self._unread
         source = without_macros(self.source) if self.language == "rust" else self.source
@@ -213,18 +217,10 @@ class SourceFile:
 
     @cached_property
     def imports(self) -> list[Import]:
-        """The indexed imports at the top, then those inside functions."""
-        rows = self.document.fields.get("imports", ())
-        indexed = [Import(target, tuple(names), start, end) for target, names, start, end in rows]
-        lines = {imported.start for imported in indexed}
-        return indexed + [imported for imported in self._inner_imports() if imported.start not in lines]
-
-    def _inner_imports(self) -> list[Import]:
-        leaves = (self.node_at(match.start(1) - 1) for match in _INDENTED_IMPORT.finditer(b"\n" + self.source))
-        around = (node for leaf in leaves if leaf is not None for node in above(leaf) if node.type in IMPORTS)
-        findings = SyntaxFindings(self.source, self.language, self.line_starts)
-        findings.imports |= {node.start_byte: node for node in around if node.child_by_field_name("body") is None}
-        return read_imports(findings) if findings.imports else []
+        """The imports at the top, then those inside functions."""
+        fields = self.document.fields
+        rows = (*fields.get("imports", ()), *fields.get("inner", ()))
+        return [Import(target, tuple(names), start, end) for target, names, start, end in rows]
 
     @cached_property
     def line_starts(self) -> list[int]:
@@ -355,7 +351,9 @@ class Code:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._defined: dict[str, tuple[CodeDefinition, ...]] = {}
+        self.answers = Answers(store.kept("answers", _size_of))
+        self._texts = store.kept("texts", _size_of_text)
+        self._read_parts: Cache[int, tuple[StoredChunk, Document]] = store.kept("parts", lambda _: 1_500)
         self._files: dict[str, SourceFile | None] = {}
         self._kept: set[str] = set()
         self._room = 300_000  # bytes of text whose trees are kept; a tree takes twenty times as much memory
@@ -366,14 +364,22 @@ class Code:
 
     def assume(self, gone: CodeDefinition) -> None:
         """Resolve names as if this removed definition still existed. Call it before all other methods."""
+        self.answers = Answers(Cache(_size_of))  # those of the index are about what it still has
         self._gone[gone.name].append(gone)
         self._gone_paths[gone.path] = gone.language
 
     def load(self, rows: Iterable[int]) -> None:
         """Read these chunks at once."""
-        parts = self.store.chunks({row for row in rows if row not in self._parts})
-        self._parts |= parts
-        self._documents |= self.store.documents({part.document for part in parts.values()} - self._documents.keys())
+        found = self._read_parts.through([row for row in dict.fromkeys(rows) if row not in self._parts], self._fetched)
+        self._parts |= {row: part for row, (part, _) in found.items()}
+        self._documents |= {part.document: document for part, document in found.values()}
+
+    def _fetched(self, rows: Sequence[int]) -> dict[int, tuple[StoredChunk, Document]]:
+        parts = self.store.chunks(rows)
+        documents = self._documents | self.store.documents(
+            {part.document for part in parts.values()} - self._documents.keys()
+        )
+        return {row: (part, documents[part.document]) for row, part in parts.items() if part.document in documents}
 
     def part(self, row: int) -> StoredChunk:
         """Return a chunk of the store."""
@@ -387,26 +393,26 @@ class Code:
 
     def defined(self, name: str) -> tuple[CodeDefinition, ...]:
         """Return everything of this unqualified name, by path and line."""
-        if name not in self._defined:
-            # A name that more chunks define (`String`, `Reset` of generated code) is resolved by its own file alone.
-            rows = self.store.definitions([name], most=1_000)
-            self.load(row.row for row in rows)
-            definitions = list(self._gone[name])
-            for row in rows:
-                document = self._documents[self._parts[row.row].document]
-                if document.kind is Kind.CODE:
-                    definitions.append(
-                        CodeDefinition(document.key, row.owner, row.name, row.line, row.row, document.language)
-                    )
-            definitions.sort(key=lambda definition: (definition.path, definition.line, definition.owner))
-            last = {definition.key: definition for definition in definitions}
-            kept = [
-                definition
-                for definition in definitions
-                if definition is last[definition.key] or not self._is_overload(definition)
-            ]
-            self._defined[name] = tuple(kept)
-        return self._defined[name]
+        return self.answers.get(("defined", name), partial(self._definitions, name), ())
+
+    def _definitions(self, name: str) -> tuple[CodeDefinition, ...]:
+        # A name that more chunks define (`String`, `Reset` of generated code) is resolved by its own file alone.
+        rows = self.store.definitions([name], most=1_000)
+        self.load(row.row for row in rows)
+        definitions = list(self._gone[name])
+        for row in rows:
+            document = self._documents[self._parts[row.row].document]
+            if document.kind is Kind.CODE:
+                definitions.append(
+                    CodeDefinition(document.key, row.owner, row.name, row.line, row.row, document.language)
+                )
+        definitions.sort(key=lambda definition: (definition.path, definition.line, definition.owner))
+        last = {definition.key: definition for definition in definitions}
+        return tuple(
+            definition
+            for definition in definitions
+            if definition is last[definition.key] or not self._is_overload(definition)
+        )
 
     def _is_overload(self, definition: CodeDefinition) -> bool:
         """Return whether a definition is an `@overload` of Python, or one of TypeScript before the body."""
@@ -430,11 +436,17 @@ class Code:
     def load_files(self, paths: Iterable[str]) -> None:
         """Read these files at once."""
         missing = [path for path in dict.fromkeys(paths) if path not in self._files]
-        ids = self.store.document_ids(Kind.CODE, missing)
+        found = self._texts.through(missing, self._read_texts)
+        self._files |= {path: SourceFile(*found[path]) if found.get(path) else None for path in missing}
+
+    def _read_texts(self, paths: Sequence[str]) -> dict[str, tuple[Document, bytes]]:
+        ids = self.store.document_ids(Kind.CODE, paths)
         documents, texts = self.store.documents(ids.values()), self.store.texts(ids.values())
-        for path in missing:
-            number = ids.get(path)
-            self._files[path] = SourceFile(documents[number], texts[number]) if number in documents else None
+        return {
+            path: (documents[number], texts[number].encode("utf-8", "replace"))
+            for path, number in ids.items()
+            if number in documents
+        }
 
     def read(self, rows: Iterable[int]) -> None:
         """Read the bodies of these chunks, so that their file is parsed once for all of them."""
@@ -461,7 +473,11 @@ class Code:
 
     def has(self, path: str) -> bool:
         """Return whether there is code at a path, or was before the change."""
-        return path in self._gone_paths or self.file(path) is not None
+        if path in self._gone_paths:
+            return True
+        if path in self._files:
+            return self._files[path] is not None
+        return self.answers.get(("has", path), lambda: bool(self.store.document_ids(Kind.CODE, [path])), False)
 
     def named(self, *names: str) -> list[str]:
         """Return the paths of files with one of these names, in order."""

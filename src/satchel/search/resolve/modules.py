@@ -66,18 +66,19 @@ class Modules:
 
     def __init__(self, code: Code) -> None:
         self._code = code
-        self._found: dict[tuple[str, str, str], Module | None] = {}
         self._ends: dict[tuple[str, ...], list[str]] = {}
 
     def find(self, importer: str, target: str, family: str) -> Module | None:
         """Return what an import of a file means, by the rules of its family of languages; looked up once."""
         # A cache around a bound method would refer back to this object: hundreds of syntax trees would then stay in
         # memory until the collector of a resident process finds the cycle, which is after hours.
-        key = importer, target, family
-        if key not in self._found:
-            stems = self._stems(importer, target, family)
-            self._found[key] = self._go(target) if family == "go" else self._below(stems, family)
-        return self._found[key]
+        return self._code.answers.get(
+            ("module", importer, target, family), lambda: self._searched(importer, target, family), None
+        )
+
+    def _searched(self, importer: str, target: str, family: str) -> Module | None:
+        stems = self._stems(importer, target, family)
+        return self._go(target) if family == "go" else self._below(stems, family)
 
     def _below(self, stems: Iterable[str], family: str) -> Module | None:
         endings = ("", *MODULES.get(family, ()))

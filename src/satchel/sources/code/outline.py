@@ -261,6 +261,7 @@ def outline(text: str, language: str) -> Outline:
     stretches = tile(findings, declarations)
     starts = [stretch.first for stretch in stretches]
     definitions = _definitions(declarations, starts)
+    findings.references += _renames(findings)
     references = _references(findings, starts)
     parts = tuple(
         _part(findings, stretch, definitions[index], references[index]) for index, stretch in enumerate(stretches)
@@ -272,6 +273,17 @@ def outline(text: str, language: str) -> Outline:
         comment_lines=_ranges(findings.comment_rows | findings.doc_rows),
         bodies=tuple(_bodies(findings, declarations)) if language in CLOSERS and not findings.has_error else (),
     )
+
+
+_RENAMED = re.compile(rb"([\w$]+)[\s\\]+as\s")
+
+
+def _renames(findings: SyntaxFindings) -> Iterator[tuple[int, EdgeType, bytes]]:
+    """Yield the names that imports replace by others: `total` of `from shop import total as price`."""
+    for start, node in findings.imports.items():
+        statement = findings.source[start : node.end_byte]
+        if b"as" in statement:
+            yield from ((start, EdgeType.RENAMES, name) for name in _RENAMED.findall(statement))
 
 
 LEAST_BODY = 200
