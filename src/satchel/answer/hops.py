@@ -279,9 +279,11 @@ class _PlaceFinder:
             return
         first, last = file.range(rows[0][0], rows[-1][1])
         file.read(first, last)
+        followed = self._followed(file, rows)
+        file.read_heads(followed)
         if file.root is None:
             return
-        for name in self._followed(file, rows):
+        for name in followed:
             node = next(filter(partial(_is_name, rows), file.occurrences(name, first, last)), None)
             meaning = self._relations.names.meaning(file, node) if node is not None else ()
             own = [definition for definition in meaning if isinstance(definition, CodeDefinition)]

@@ -476,9 +476,10 @@ _INNER = frozenset({Role.FUNCTION, Role.METHOD})
 
 
 def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
-    """Return the stored facts of a file: its imports as (target, names, first line, last line), and long bodies.
+    """Return the stored facts of a file: its imports as (target, names, first line, last line), and long functions.
 
-    `inner` are the imports inside of functions, `bodies` their offsets, each as the distance from the one before.
+    `inner` are the imports inside of functions, `functions` the offsets of these, each as the distance from the one
+    before.
     """
     parts = extraction.parts  # in order, and they tile the file
     starts = [part.start for part in parts] if extraction.imports else []
@@ -488,9 +489,9 @@ def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
     for imported, part in owned:
         is_inner = part.role in _INNER and part.start < imported.start <= part.end
         (inner if is_inner else imports).append([imported.target, list(imported.names), imported.start, imported.end])
-    offsets = [*chain.from_iterable(extraction.bodies)]
+    offsets = [*chain.from_iterable(extraction.functions)]
     facts = {
-        "bodies": [after - before for before, after in pairwise([0, *offsets])],
+        "functions": [after - before for before, after in pairwise([0, *offsets])],
         "lossy": reading.lossy,
         "imports": imports,
         "inner": inner if extraction.language in INNER_IMPORTS else (),

@@ -44,7 +44,7 @@ class Extraction:
     body: Postings
     names: Postings
     signatures: Postings
-    bodies: tuple[tuple[int, int], ...] = ()
+    functions: tuple[tuple[int, int, int], ...] = ()
 
 
 SPAN_COLUMNS = 7

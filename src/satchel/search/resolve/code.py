@@ -125,14 +125,14 @@ def place_of(node: Node) -> NodePlace:
     return node.start_byte, node.end_byte, node.type
 
 
-def _is_in(place: Range, bodies: Sequence[Range]) -> bool:
-    """Return whether a place is in one of these bodies, which are in order."""
-    at = bisect_right(bodies, place[0], key=itemgetter(0)) - 1
-    return at >= 0 and place[0] < bodies[at][1]
+def _is_in(place: Range, stretches: Sequence[Range]) -> bool:
+    """Return whether a place is in one of these stretches, which are in order."""
+    at = bisect_right(stretches, place[0], key=itemgetter(0)) - 1
+    return at >= 0 and place[0] < stretches[at][1]
 
 
 class _Kept(NamedTuple):
-    """A tree, the bodies of functions that were not read for it, and the bytes that were."""
+    """A tree, the heads and bodies of functions that were not read for it, and the bytes that were."""
 
     tree: Tree
     unread: frozenset[Range]
@@ -153,15 +153,18 @@ def _size_of_text(read: tuple[Document, bytes]) -> int:
     return 2_000 + len(read[1])
 
 
-MAX_READINGS = 3
-"""A file of which ever more bodies are needed is then read as a whole."""
+MAX_READINGS = 4
+"""A file of which ever more bodies are needed is then read as a whole; from the second reading on with all heads."""
+
+_DEFINED = re.compile(rb"\bdef\s+(\w+)")
 
 
 class SourceFile:
     """One file as a syntax tree. Lines count from 1; `imports` are those of the index.
 
-    Long bodies of functions are read when something in them is asked for: most questions are about few of them. Then
-    the file has another tree, so nodes that come from different calls are compared by their place (`place_of`).
+    Long functions are read when something in them is asked for, and their bodies when it is there: most questions are
+    about few of them. Then the file has another tree, so nodes that come from different calls are compared by their
+    place (`place_of`).
     """
 
     def __init__(self, document: Document, source: bytes) -> None:
@@ -169,9 +172,11 @@ class SourceFile:
         self.source, self.rules = source, RULES.get(self.language, frozenset())
         self._occurrences: dict[tuple[str, int, int], list[Node]] = {}
         self.bindings: dict[str, list[tuple[NodePlace, Binding]]] = {}
-        offsets = accumulate(document.fields.get("bodies", ()))
-        self._bodies = [*zip(offsets, offsets, strict=True)]
-        self._unread = frozenset(self._bodies)
+        offsets = accumulate(document.fields.get("functions", ()))
+        self._functions = [*zip(offsets, offsets, offsets, strict=True)]
+        self._unread = frozenset(
+            part for first, body, end in self._functions for part in ((first, body), (body, end)) if part[0] < part[1]
+        )
         self._readings = 0
 
     @cached_property
@@ -190,24 +195,51 @@ class SourceFile:
     def _parsed(self) -> _Kept | None:
         """Return the tree with what was asked for so far."""
         self._readings += 1
-        unread = frozenset() if self._readings > MAX_READINGS else self._unread
+        unread = self._unread
+        if self._readings > 1:
+            unread &= frozenset((body, end) for _, body, end in self._functions)
+        if self._readings > MAX_READINGS:
+            unread = frozenset()
+        size = len(self.source) - sum(end - start for start, end in unread)
+        left_out = [(first, end) for first, body, end in self._functions if (first, body) in unread]
+        closed = [
+            (body, end) for first, body, end in self._functions if (body, end) in unread and (first, body) not in unread
+        ]
         source = without_macros(self.source) if self.language == "rust" else self.source
-        tree = syntax_tree(source, grammar(self.language), self.language, sorted(unread))
+        tree = syntax_tree(source, grammar(self.language), self.language, closed, left_out)
         if tree is None:
             return None
-        kept = _Kept(tree, unread, len(source) - sum(end - start for start, end in unread))
+        kept = _Kept(tree, unread, size)
         _trees.keep({(self.language, self.source): kept})
         return kept
 
     def read(self, first: int, last: int) -> None:
-        """Read the bodies with a byte from one offset to before another, if they are not."""
-        at = bisect_left(self._bodies, first, key=itemgetter(1))
-        needed = takewhile(lambda body: body[0] < last, islice(self._bodies, at, None))
-        new = self._unread.intersection(needed)
+        """Read the functions with a byte from one offset to before another, if they are not, as far as it takes."""
+        at = bisect_left(self._functions, first, key=itemgetter(2))
+        needed = [*takewhile(lambda function: function[0] < last, islice(self._functions, at, None))]
+        heads = [(start, body) for start, body, _ in needed]
+        self._add(self._unread.intersection([*heads, *((body, end) for _, body, end in needed if body < last)]))
+
+    def read_heads(self, names: Iterable[str]) -> None:
+        """Read the heads of the functions with these names that are no methods, so that the file is parsed once."""
+        self._add(self._unread.intersection(head for name in names for head in self._heads.get(name, ())))
+
+    def _add(self, new: frozenset[Range]) -> None:
         if new:
             self._unread -= new
             self.bindings = {}
             vars(self).pop("root", None)
+
+    @cached_property
+    def _heads(self) -> dict[str, list[Range]]:
+        """The heads of functions that may be left out and are no methods, by name."""
+        heads: dict[str, list[Range]] = defaultdict(list)
+        for first, body, _ in self._functions:
+            is_outer = first < body and self.source[first - 1 : first] in {b"", b"\n"}
+            match = _DEFINED.search(self.source, first, body) if is_outer else None
+            if match is not None:
+                heads[match[1].decode()].append((first, body))
+        return dict(heads)
 
     def let_go(self) -> None:
         """Forget the tree and its nodes; the text is parsed again when they are needed."""
@@ -261,7 +293,7 @@ class SourceFile:
         return self._occurrences[key]
 
     def occurrences_given(self, name: str, first: int, last: int) -> list[Node]:
-        """Return the nodes between two offsets whose text is this name: of bodies only those that get a value there."""
+        """Return the nodes between two offsets whose text is this name: of functions only those that get a value."""
         places = [*self.places(name, first, last)]
         for place in places if self._unread else ():
             if _GIVEN.match(self.source, place[1]):
@@ -270,8 +302,9 @@ class SourceFile:
         return [*self._named(place for place in places if not _is_in(place, unread))]
 
     def occurrences_read(self, name: str) -> list[Node]:
-        """Return every node whose text is this name, but of bodies that nothing was asked for."""
-        root, every = self.root, self.places(name)  # the root first: a kept tree has more bodies
+        """Return every node whose text is this name, but of functions that nothing was asked for their name."""
+        self.read_heads([name])
+        root, every = self.root, self.places(name)  # the root first: a kept tree has more functions
         if root is None:
             return []
         unread = sorted(self._unread)
