@@ -249,11 +249,10 @@ class _PlaceFinder:
         documents = store.documents({int(lexicon.columns.document_id[position]) for position in production})
         for document in documents.values():
             read = self._lines.get(f"{self.prefix}{document.key}") or self._home.lines.read(document.key)
-            for line, text in enumerate(() if isinstance(read, Unreadable) else read.lines, 1):
+            lines = () if isinstance(read, Unreadable) else read.lines
+            for line in _lines_with(written, lines):
                 # Compiled for the first line that has the name: most names have none.
-                if not any(name in text for name in written) or COMMENT.match(text):
-                    continue
-                match = re.search(word, text)
+                match = None if COMMENT.match(lines[line - 1]) else re.search(word, lines[line - 1])
                 if match is not None:
                     occurrences.append(_Occurrence(document.key, line, match))
         return occurrences
@@ -392,6 +391,20 @@ class _PlaceFinder:
         is_short = line < span[1] < line + weights.SHORT_HELPER and _RESULT.match(last) is not None
         text = f"{first} … {last}" if is_short else first if line < span[1] else _value(read.lines, line)
         return [Hop(why, key, *span, name, line, text)]
+
+
+def _lines_with(written: Iterable[str], lines: Sequence[str]) -> list[int]:
+    """Return the numbers of the lines with one of these texts, in order."""
+    text, found = "\n".join(lines), set()
+    for name in written:
+        counted, number = 0, 1
+        place = text.find(name)
+        while place >= 0:
+            number, counted = number + text.count("\n", counted, place), place
+            found.add(number)
+            end = text.find("\n", place)
+            place = text.find(name, end) if end >= 0 else -1
+    return sorted(found)
 
 
 def _span(location: Location) -> Range:

@@ -153,8 +153,8 @@ def _size_of_text(read: tuple[Document, bytes]) -> int:
     return 2_000 + len(read[1])
 
 
-MAX_READINGS = 4
-"""A file of which ever more bodies are needed is then read as a whole; from the second reading on with all heads."""
+MAX_READINGS = 3
+"""A file of which ever more is needed is then read with all heads, and the second time after that as a whole."""
 
 _DEFINED = re.compile(rb"\bdef\s+(\w+)")
 
@@ -196,9 +196,9 @@ class SourceFile:
         """Return the tree with what was asked for so far."""
         self._readings += 1
         unread = self._unread
-        if self._readings > 1:
-            unread &= frozenset((body, end) for _, body, end in self._functions)
         if self._readings > MAX_READINGS:
+            unread &= frozenset((body, end) for _, body, end in self._functions)
+        if self._readings > MAX_READINGS + 1:
             unread = frozenset()
         size = len(self.source) - sum(end - start for start, end in unread)
         left_out = [(first, end) for first, body, end in self._functions if (first, body) in unread]
