@@ -44,7 +44,7 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     "file scores": ("satchel.search.rank_files:rank",),
     "records": ("satchel.search.searcher:search_records",),
     "passages": ("satchel.answer.search:search_kind",),
-    "missing words": ("satchel.answer.search:absent_words",),
+    "missing words": ("satchel.answer.findings:absent_words",),
     "candidates": ("satchel.answer.pipeline:sections_of",),
     "reading": ("satchel.answer.source_lines:FileLines.read",),
     "packing": (

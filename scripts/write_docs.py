@@ -5,8 +5,8 @@
 docs/cli.md is the help of every command; the tables of docs/configuration.md list every setting, those of
 docs/sources/memories.md every choice, those of docs/mcp.md every tool with its arguments,
 docs/sources/languages.md what is known of each language, with the figures of benchmarks/results/relations*.json,
-docs/architecture.md the rooms and how they import each other. With `--check` nothing is
-written, and the exit status is 1 when a page differs from what would be written.
+docs/architecture.md the rooms and how they import each other, docs/clients.md and docs/hooks.md the clients. With
+`--check` nothing is written, and the exit status is 1 when a page differs from what would be written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import json
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -29,17 +29,6 @@ SOURCE = DOCS.parent / "src" / "satchel"
 WIDTH = 100
 """Columns of the help texts, so that the page does not depend on who writes it."""
 
-TABLE_BEGIN = "<!-- settings: begin, written by `make docs` -->"
-TABLE_END = "<!-- settings: end -->"
-VOCABULARY_BEGIN = "<!-- vocabulary: written by `make docs` -->"
-VOCABULARY_END = "<!-- vocabulary: end -->"
-TOOLS_BEGIN = "<!-- tools: begin, written by `make docs` -->"
-TOOLS_END = "<!-- tools: end -->"
-LANGUAGES_BEGIN = "<!-- languages: begin, written by `make docs` -->"
-LANGUAGES_END = "<!-- languages: end -->"
-ROOMS_BEGIN = "<!-- rooms: begin, written by `make docs` -->"
-ROOMS_END = "<!-- rooms: end -->"
-
 CLI_HEAD = """# Command line
 
 Written by `make docs` from the help; `satchel COMMAND --help` shows all options of a command in one place. Text for
@@ -51,10 +40,10 @@ index, 130 interrupted.
 SHARED_HEAD = """## Options that several commands share
 
 Every command accepts `--root`, `--workspace`, `--color` and `--help`, which are explained above. A section below names
-those of the following that its command accepts.
+those of the following that its command accepts. One without a usage line has options alone.
 """
 
-SHARED_BY = 3
+SHARED_BY = 2
 """Commands that have an option with the same help, from which on the page explains it once."""
 
 Option = tuple[str, str]
@@ -103,7 +92,8 @@ def command_section(
 ) -> str:
     """The help of a command, with only the names of the options that several commands share."""
     formatter = context.make_formatter()
-    command.format_usage(context, formatter)
+    if command.collect_usage_pieces(context) != ["[OPTIONS]"]:
+        command.format_usage(context, formatter)
     command.format_help_text(context, formatter)
     options = [option for option in _options(command, context) if option not in of_all]
     if special := [option for option in options if option not in shared]:
@@ -160,14 +150,6 @@ def settings_table() -> str:
     return "\n".join(rows)
 
 
-def configuration_page() -> str:
-    """docs/configuration.md as it is, with a new table between the marks."""
-    text = (DOCS / "configuration.md").read_text(encoding="utf-8")
-    before, _, rest = text.partition(TABLE_BEGIN)
-    _, _, after = rest.partition(TABLE_END)
-    return f"{before}{TABLE_BEGIN}\n\n{settings_table()}\n\n{TABLE_END}{after}"
-
-
 def vocabulary_table() -> str:
     """Every choice of a memory or an experience, and every limit, as rows of two tables."""
     from satchel import vocabulary
@@ -194,12 +176,8 @@ def vocabulary_table() -> str:
     return "\n".join(rows)
 
 
-def memory_page() -> str:
-    """docs/sources/memories.md as it is, with new tables between the marks."""
-    text = (DOCS / "sources" / "memories.md").read_text(encoding="utf-8")
-    before, _, rest = text.partition(VOCABULARY_BEGIN)
-    _, _, after = rest.partition(VOCABULARY_END)
-    return f"{before}{VOCABULARY_BEGIN}\n\n{vocabulary_table()}\n\n{VOCABULARY_END}{after}"
+MANY_CHOICES = 7
+"""Number of allowed words above which a table of tools links to the page that lists them."""
 
 
 def _argument(parameter: Parameter) -> str:
@@ -208,6 +186,8 @@ def _argument(parameter: Parameter) -> str:
     needed = " **Needed.**" if parameter.is_required else ""
     default = "" if parameter.default is None else f" Default: `{json.dumps(parameter.default)}`."
     values = f" One of {', '.join(f'`{choice}`' for choice in parameter.choices)}." if parameter.choices else ""
+    if len(parameter.choices) > MANY_CHOICES:
+        values = " One of [these](sources/memories.md#words-and-limits)."
     return f"| `{parameter.name}`{spelled} | {parameter.shape} | {parameter.meaning}{values}{default}{needed} |"
 
 
@@ -246,14 +226,6 @@ def tool_tables() -> str:
         options = [f"As on the command line: {', '.join(names)}."] if names else []
         parts.append("\n\n".join([f"### `{tool.name}`", tool.description + hints, *table, *options]))
     return "\n\n".join(parts)
-
-
-def mcp_page() -> str:
-    """docs/mcp.md as it is, with new tables between the marks."""
-    text = (DOCS / "mcp.md").read_text(encoding="utf-8")
-    before, _, rest = text.partition(TOOLS_BEGIN)
-    _, _, after = rest.partition(TOOLS_END)
-    return f"{before}{TOOLS_BEGIN}\n\n{tool_tables()}\n\n{TOOLS_END}{after}"
 
 
 LANGUAGE_NAMES = {
@@ -298,14 +270,6 @@ def language_table() -> str:
     return "\n".join(rows)
 
 
-def languages_page() -> str:
-    """docs/sources/languages.md as it is, with a new table between the marks."""
-    text = (DOCS / "sources" / "languages.md").read_text(encoding="utf-8")
-    before, _, rest = text.partition(LANGUAGES_BEGIN)
-    _, _, after = rest.partition(LANGUAGES_END)
-    return f"{before}{LANGUAGES_BEGIN}\n\n{language_table()}\n\n{LANGUAGES_END}{after}"
-
-
 def room_imports() -> dict[str, set[str]]:
     """Map each room (folder) to the rooms that its modules import, without `safety` and `system`, which all use."""
     graph: dict[str, set[str]] = {}
@@ -343,32 +307,83 @@ def room_diagram() -> str:
 
 
 def room_table() -> str:
-    """Every room with the first sentence of its docstring."""
+    """Every room with the first sentence of its docstring, and a drawing of their imports."""
     rows = ["| room | what is in it |", "|---|---|"]
     for path in sorted(SOURCE.glob("*/__init__.py")):
         docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         rows.append(f"| `{path.parent.name}/` | {' '.join(docstring.split(chr(10) * 2)[0].split())} |")
+    return "\n".join([*rows, "", room_diagram()])
+
+
+SHOWN_FOLDERS = {
+    "$state/": "~/", "$claude/": "~/.claude/", "$codex/": "~/.codex/", "$copilot/": "~/.copilot/",
+    "$zed/": "~/.config/zed/", "$config/": "~/.config/", "$code/User/": "$code/",
+}  # fmt: skip
+"""Beginning of a path in a record of a client -> how a table shows it: the usual place on Linux."""
+
+
+def _files(files: Mapping[str, str]) -> str:
+    """The file of each scope; one that several scopes share once, with all of them."""
+    scopes: dict[str, list[str]] = {}
+    for scope, path in files.items():
+        start = next((start for start in SHOWN_FOLDERS if path.startswith(start)), "")
+        scopes.setdefault(SHOWN_FOLDERS.get(start, "") + path.removeprefix(start), []).append(scope)
+    return "<br>".join(f"{', '.join(names)}: `{path}`" for path, names in scopes.items())
+
+
+def client_table() -> str:
+    """Every client with its files, and where their format was read."""
+    from satchel.clients.records import CLIENTS
+
+    rows = ["| client | server | hooks (`--with-hooks`) | source of the format |", "|---|---|---|---|"]
+    for name, client in CLIENTS.items():
+        hooks = "none" if client.hooks is None else _files(client.hooks.files)
+        hooks = "the same files" if client.hooks and client.hooks.files == client.files else hooks
+        rows.append(f"| {client.title}: `{name}` | {_files(client.files)} | {hooks} | {client.source} |")
     return "\n".join(rows)
 
 
-def architecture_page() -> str:
-    """docs/architecture.md as it is, with a new table and diagram between the marks."""
-    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
-    before, _, rest = text.partition(ROOMS_BEGIN)
-    _, _, after = rest.partition(ROOMS_END)
-    return f"{before}{ROOMS_BEGIN}\n\n{room_table()}\n\n{room_diagram()}\n\n{ROOMS_END}{after}"
+def host_table() -> str:
+    """Every client whose hooks set-up writes, with the events at which it accepts context."""
+    from satchel.clients.records import CLIENTS
+    from satchel.hooks.hosts import HOSTS, Event
+
+    at = {Event.SESSION_START: "session start", Event.PROMPT: "prompt", Event.BEFORE_TOOL: "before a tool",
+          Event.AFTER_TOOL: "after a tool"}  # fmt: skip
+    rows = ["| host | accepts context at | notes |", "|---|---|---|"]
+    for host in sorted(HOSTS, key=lambda host: [*CLIENTS].index(host.name)):
+        if (hooks := CLIENTS[host.name].hooks) is not None:
+            accepted = {host.events[name] for name in host.injecting}
+            moments = ", ".join(text for event, text in at.items() if event in accepted)
+            rows.append(f"| {CLIENTS[host.name].title} | {moments} | {hooks.note} |")
+    return "\n".join(rows)
+
+
+PARTS: Mapping[str, tuple[str, Callable[[], str]]] = {
+    "configuration.md": ("settings", settings_table),
+    "sources/memories.md": ("vocabulary", vocabulary_table),
+    "mcp.md": ("tools", tool_tables),
+    "sources/languages.md": ("languages", language_table),
+    "architecture.md": ("rooms", room_table),
+    "clients.md": ("clients", client_table),
+    "hooks.md": ("hosts", host_table),
+}
+"""Page -> the name of its generated part, and what writes it."""
+
+
+def page(file: str) -> str:
+    """Return a page as it is, with its generated part new."""
+    name, table = PARTS[file]
+    begin, end = f"<!-- {name}: begin, written by `make docs` -->", f"<!-- {name}: end -->"
+    before, _, rest = (DOCS / file).read_text(encoding="utf-8").partition(begin)
+    _, is_ended, after = rest.partition(end)
+    assert is_ended, f"docs/{file} has no part of generated {name}"
+    return f"{before}{begin}\n\n{table()}\n\n{end}{after}"
 
 
 def main() -> int:
     """Write or check every generated page."""
-    pages = {
-        DOCS / "cli.md": cli_page(),
-        DOCS / "configuration.md": configuration_page(),
-        DOCS / "sources" / "memories.md": memory_page(),
-        DOCS / "mcp.md": mcp_page(),
-        DOCS / "sources" / "languages.md": languages_page(),
-        DOCS / "architecture.md": architecture_page(),
-    }
+    pages = {DOCS / "cli.md": cli_page(), **{DOCS / file: page(file) for file in PARTS}}
     stale = [path for path, text in pages.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         name = path.relative_to(DOCS.parent)

@@ -45,16 +45,18 @@ class KindTraits(NamedTuple):
 
     `plural` is its context type, `weight` its default share of the budget: rich records get more than one-line ones.
     `is_file` says that its documents are files of the tree, `is_record` that they are records; notes may be either, and
-    a kind that is neither is made for an answer and never stored. `is_remembered` are the kinds of the memory file, all
-    others are derived again from files and history. `is_lesson` are told without being asked for. `is_embedded` is
-    whether its texts get vectors by default. `filters` are the filters of a search that apply to it besides those of
-    all records, `roles` the entity types that its parts have.
+    a kind that is neither is made for an answer and never stored. `is_prose` are files that people read beside code:
+    they are ranked by file as code is, and are of less use at the same relevance. `is_remembered` are the kinds of the
+    memory file, all others are derived again from files and history. `is_lesson` are told without being asked for.
+    `is_embedded` is whether its texts get vectors by default. `filters` are the filters of a search that apply to it
+    besides those of all records, `roles` the entity types that its parts have.
     """
 
     plural: str
     weight: float
     is_file: bool = False
     is_record: bool = True
+    is_prose: bool = False
     is_remembered: bool = False
     is_lesson: bool = False
     is_embedded: bool = True
@@ -91,7 +93,7 @@ class Kind(StrEnum):
     )  # fmt: skip
     VALUE = "value", KindTraits("values", 1.0, is_remembered=True, filters=("domain", "strategy", "axis", "author"))
     COMMIT = "commit", KindTraits("commits", 2.0, is_embedded=False, filters=("author",))
-    DOC = "doc", KindTraits("docs", 2.0, is_file=True, is_record=False, roles=(Role.SECTION,))
+    DOC = "doc", KindTraits("docs", 2.0, is_file=True, is_record=False, is_prose=True, roles=(Role.SECTION,))
     NOTE = "note", KindTraits("notes", 2.0, is_file=True, roles=(Role.SECTION,))
     CONVERSATION = "conversation", KindTraits("conversations", 1.0, is_remembered=True, filters=("origin",))
     CONTEXT = "context", KindTraits("contexts", 1.0, is_record=False)
@@ -117,6 +119,9 @@ FILE_KINDS = tuple(kind for kind in Kind if kind.traits.is_file)
 
 LINE_KINDS = tuple(kind for kind in FILE_KINDS if kind not in RECORD_KINDS)
 """Kinds whose chunks are always lines of a file. They are ranked by file."""
+
+PROSE_KINDS = tuple(kind for kind in LINE_KINDS if kind.traits.is_prose)
+"""Kinds of files that people read beside code."""
 
 MEMORY_KINDS = tuple(kind for kind in Kind if kind.traits.is_remembered)
 """Kinds in the durable memory file; all others are derived from files and kept in the index."""

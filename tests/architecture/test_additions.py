@@ -58,7 +58,7 @@ FILES_DECLARED = {
     "types.py": (
         (
             "Kind",
-            'LEAFLET = "leaflet", KindTraits("leaflets", 2.0, is_file=True, is_record=False, roles=(Role.SECTION,))',
+            'LEAFLET = "leaflet", KindTraits("leaflets", 2.0, is_file=True, is_record=False, is_prose=True)',
         ),
     ),
     "settings.py": (("Settings", "context_weights_leaflets: float = _weight(Kind.LEAFLET)"),),
@@ -104,6 +104,28 @@ with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}
     assert satchel.search_pattern("weather").matches == ()
 """
 
+PROSE_PROGRAM = """
+import json
+import sys
+from pathlib import Path
+from satchel import Satchel
+
+QUESTIONS = (
+    "when do retries stop?", "why did the retries change from two minutes?", "how do I add a new retry rule?",
+    "what calls `retry_later`?", "when was the pause removed?", "are retries like zeppelins?",
+)
+with Satchel.open(sys.argv[1], environ={"SATCHEL_HOME": sys.argv[2], "PATH": ""}) as satchel:
+    satchel.index()
+    answers = [satchel.assemble(question, max_tokens=tokens) for question in QUESTIONS for tokens in (150, 1500)]
+    Path(sys.argv[1], "shop.py").write_text("def retry_later(): return 90")
+    satchel.index()
+    answers.append(satchel.assemble("", change=satchel.change()))
+    answers.append(satchel.assemble("why", change=satchel.change()))
+    print([(hit.chunk.id, hit.score) for hit in satchel.search("retry a minute", limit=9)])
+    for answer in answers:
+        items = [(item.id, item.relevance, item.spans) for item in answer.items]
+        print(json.dumps([items, answer.meta["missing_terms"], answer.meta["left_out"]]))
+"""
 
 OTHERS = {
     "types.py": (("Format", 'COMPACT = "compact"'),),
@@ -113,10 +135,9 @@ OTHERS = {
         ("_REQUEST", 'Parameter("is_loud", Shape.SWITCH, "In capital letters.", default=False, flags=("--loud",))'),
     ),
     "graph/request.py": (("LENSES", 'Lens("near", ("contains", "calls"), max_depth=1)'),),
-    "clients/targets.py": (
-        ("_ROWS", '"quill": _Row("quill", {"project": ".quill.json"}, "servers", "in Quill: Servers")'),
+    "clients/records.py": (
+        ("CLIENTS", '"quill": Client("Quill", "quill", {"project": ".quill.json"}, "servers", ("in Quill: Servers",))'),
     ),
-    "cli/commands/connect.py": (("CLIENTS", '"quill"'),),
 }
 
 OTHERS_PROGRAM = """
@@ -170,7 +191,7 @@ STEPS: Mapping[str, Iterable[str]] = {
     "a kind of files": (*FILES_DECLARED, "sources/code/languages.txt"),
     "an option of a question": ("answer/request.py", "operations/ask.py"),
     "a ranking constant": ("weights.py", "tests/ranking", "benchmarks/results/rank_table.json"),
-    "a client of": ("clients/targets.py", "cli/commands/connect.py", "docs/clients.md", "llms-install.md"),
+    "a client of": ("clients/records.py", "tests/clients/test_setup_golden.py"),
     "a lens of": ("graph/request.py",),
     "a format of": ("types.py", "answer/packing.py", "answer/render/"),
     "a language |": LANGUAGE_FILES,
@@ -178,15 +199,16 @@ STEPS: Mapping[str, Iterable[str]] = {
 """The beginning of a row of docs/architecture.md -> the files that are changed here for it."""
 
 
-def run(program: str, folder: Path, files: Mapping[str, str]) -> None:
-    """Run a program with the package in `folder` on a repository of these files."""
-    repository = TinyRepository(folder / "shop")
+def run(program: str, folder: Path, files: Mapping[str, str], name: str = "shop") -> str:
+    """Run a program with the package in `folder` on a repository of these files; returns what it prints."""
+    repository = TinyRepository(folder / name)
     repository.commit("Begin", files)
     done = subprocess.run(
-        [sys.executable, "-c", program, str(repository.root), str(folder / "home")],
+        [sys.executable, "-c", program, str(repository.root), str(folder / f"{name}-home")],
         env={**os.environ, "PYTHONPATH": str(folder)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def copied(folder: Path) -> Path:
@@ -279,9 +301,7 @@ def test_a_new_kind_is_stored_searched_packed_explained_and_expanded(tmp_path: P
 
 def test_a_new_kind_of_files_is_shown_kept_fresh_pinned_explained_and_found_by_a_pattern(tmp_path: Path) -> None:
     package = copied(tmp_path)
-    declare(package, FILES_DECLARED)
-    with (package / "sources" / "code" / "languages.txt").open("a", encoding="utf-8") as table:
-        table.write(LEAFLETS)
+    _declare_leaflets(package)
     run(
         FILES_PROGRAM, tmp_path,
         {
@@ -290,6 +310,32 @@ def test_a_new_kind_of_files_is_shown_kept_fresh_pinned_explained_and_found_by_a
             "leaflets/2.leaflet": "Subject: login\n\nThe page of the login shows two buttons.\n",
         },
     )  # fmt: skip
+
+
+def _declare_leaflets(package: Path) -> None:
+    declare(package, FILES_DECLARED)
+    with (package / "sources" / "code" / "languages.txt").open("a", encoding="utf-8") as table:
+        table.write(LEAFLETS)
+
+
+def test_a_new_kind_of_prose_is_ranked_and_shown_beside_code_as_documents_are(tmp_path: Path) -> None:
+    package = copied(tmp_path)
+    _declare_leaflets(package)
+    letters = {
+        "pause": "Subject: pause\n\nThe retries changed from two minutes, because the shop waited too long.\n",
+        "login": "Subject: login\n\nThe page of the login shows two buttons, and retry_later is not asked there.\n",
+        "retries": "Subject: retries\n\nThe retries stop after a minute. Add a new retry rule in shop.py.\n",
+    }
+    shop = "def retry_later():\n    # retries stop after a minute\n    return 60\n\n\nvalue = retry_later()\n"
+    answers = {
+        ending: run(
+            PROSE_PROGRAM, tmp_path,
+            {"shop.py": shop, **{f"letters/{name}.{ending}": text for name, text in letters.items()}}, name=ending,
+        )
+        for ending in ("leaflet", "md")
+    }  # fmt: skip
+    assert "leaflet" in answers["leaflet"]
+    assert answers["leaflet"].replace(".leaflet", ".md").replace("leaflet", "doc") == answers["md"]
 
 
 def test_a_format_and_an_option_a_lens_and_a_client_are_a_line_where_they_are_listed(tmp_path: Path) -> None:

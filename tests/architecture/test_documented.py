@@ -18,7 +18,6 @@ from satchel.answer import request
 from satchel.cli.application import COMMANDS, application
 from satchel.graph import request as graph_request
 from satchel.settings import Settings
-from satchel.sources.code.languages import GRAMMARS
 from satchel.types import SEARCHED_TYPES
 from tests.architecture.tree import ROOT, repository_files
 
@@ -198,10 +197,3 @@ def test_every_make_command_that_a_page_names_is_a_target() -> None:
     pages = [path for path in repository_files() if path.endswith(".md")]
     named = {word for path in pages for word in MAKE_COMMAND.findall(page(path))}
     assert named <= targets
-
-
-def test_every_language_with_a_grammar_is_named_where_code_is_described() -> None:
-    spelled = {"csharp": "C#", "cpp": "C++", "c": "C", "php": "PHP", "tsx": "TSX"}
-    described = page("docs/sources/code.md").partition("are split along their syntax tree")[0].lower()
-    named = set(re.findall(r"[a-z][a-z+#]*", described))
-    assert {spelled.get(name, name).lower() for name in GRAMMARS} <= named

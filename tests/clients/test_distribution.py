@@ -14,14 +14,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
 import yaml
 
 import satchel
 from satchel.cli.application import COMMANDS
-from satchel.cli.commands.connect import CLIENTS
 from satchel.clients import setup
-from satchel.clients.targets import SCOPES, ClientPlaces, Launch, targets
+from satchel.clients.targets import ClientPlaces, Launch, targets
 from satchel.operations.registry import OPERATIONS, TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,12 +111,6 @@ def test_every_link_of_the_list_for_machines_leads_somewhere() -> None:
     assert [link for link in links if not (ROOT / link).is_file()] == []
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_the_command_line_offers_every_client_and_scope(client: str) -> None:
-    assert tuple(SCOPES) == CLIENTS
-    assert set(SCOPES[client]) <= {"local", "project", "user"}
-
-
 def kinds(value: dict[str, Any], allowed: dict[str, type], required: set[str]) -> None:
     """Check the types of the fields of an object, that all required are there and that no other is."""
     assert required <= value.keys() <= allowed.keys(), value.keys()
@@ -196,6 +188,5 @@ def test_the_prompt_to_paste_names_commands_and_options_that_exist() -> None:
     text = (ROOT / "llms-install.md").read_text(encoding="utf-8")
     named = {shlex.split(line)[1] for line in re.findall(r"`(satchel [^`]+)`", text)}
     assert {"setup", "index", "doctor", "remove"} <= named <= set(COMMANDS)
-    assert all(f"`{client}`" in text for client in CLIENTS)
     arguments = json.loads(re.findall(r'`(\{"question".*?\})`', text)[0])
     assert OPERATIONS["context_query"].checked(arguments)

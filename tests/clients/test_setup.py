@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 
 from satchel.clients import setup
-from satchel.clients.targets import SCOPES, WITH_HOOKS, ClientPlaces, all_targets, words_of
+from satchel.clients.records import CLIENTS
+from satchel.clients.targets import ClientPlaces, all_targets, words_of
 from satchel.errors import ClientFileError
 from tests.clients.conftest import Satchel, World
 
 AS = ("--command", "satchel")
+
+WITH_HOOKS = [name for name, client in CLIENTS.items() if client.hooks is not None]
 
 OTHER = {"command": "other", "args": ["x"]}
 
@@ -30,10 +33,8 @@ def file_of(client: str, scope: str, world: World) -> Path:
     return all_targets(client, scope, ClientPlaces(world.home, world.root, os.environ))[0].file
 
 
-EDITORS = {"zed": "context_servers", "windsurf": "mcpServers", "gemini": "mcpServers", "opencode": "mcp",
-           "cline": "mcpServers", "copilot": "mcpServers", "kiro": "mcpServers", "kilo": "mcp", "roo": "mcpServers",
-           "amp": "amp.mcpServers", "qwen": "mcpServers", "antigravity": "mcpServers",
-           "droid": "mcpServers"}  # fmt: skip
+EDITORS = {name: client.key for name, client in CLIENTS.items() if not (client.is_toml or client.folders)}
+"""The clients whose server is one entry of a JSON file, with the key above it."""
 
 COMMENTED = """// mine
 {
@@ -405,7 +406,7 @@ def test_outside_of_any_project_the_settings_of_the_user_are_looked_at(
     assert not (world.home / ".claude.json").exists()
 
 
-@pytest.mark.parametrize(("client", "scope"), [(one, scope) for one in EDITORS for scope in SCOPES[one]])
+@pytest.mark.parametrize(("client", "scope"), [(one, scope) for one in EDITORS for scope in CLIENTS[one].files])
 @pytest.mark.parametrize("before", [COMMENTED, '{\n  "%s": {\n    \n  }\n}', '{"%s":{"a":{}},"b":[]}', "{}\n"])
 def test_a_file_of_any_editor_is_the_same_after_set_up_and_removal(
     client: str, scope: str, before: str, world: World, satchel: Satchel
@@ -426,9 +427,9 @@ def test_a_file_of_any_editor_is_the_same_after_set_up_and_removal(
 def test_an_entry_of_the_name_that_is_not_ours_is_refused_in_every_editor(
     client: str, world: World, satchel: Satchel
 ) -> None:
-    command: object = ["other"] if client in ("opencode", "kilo") else "other"
+    command: object = ["other"] if CLIENTS[client].is_list else "other"
     text = json.dumps({EDITORS[client]: {"satchel": {"command": command}}})
-    file = write(file_of(client, SCOPES[client][0], world), text)
+    file = write(file_of(client, next(iter(CLIENTS[client].files)), world), text)
     for line in (("setup", client, *AS), ("remove", client)):
         ran = satchel(*line)
         assert ran.code == 1
@@ -436,7 +437,7 @@ def test_an_entry_of_the_name_that_is_not_ours_is_refused_in_every_editor(
         assert file.read_text() == text
 
 
-@pytest.mark.parametrize("client", [client for client in SCOPES if "project" in SCOPES[client]])
+@pytest.mark.parametrize("client", [name for name, client in CLIENTS.items() if "project" in client.files])
 def test_a_file_of_a_project_is_always_inside_of_it(client: str, world: World, satchel: Satchel) -> None:
     places = ClientPlaces(world.home, world.root, os.environ)
     files = all_targets(client, "project", places)
@@ -458,7 +459,7 @@ HOOKED = """{
 """
 
 
-@pytest.mark.parametrize(("client", "scope"), [(one, scope) for one in sorted(WITH_HOOKS) for scope in SCOPES[one]])
+@pytest.mark.parametrize(("client", "scope"), [(one, scope) for one in WITH_HOOKS for scope in CLIENTS[one].files])
 @pytest.mark.parametrize("before", [HOOKED, "{}\n", None], ids=["others", "empty", "new"])
 def test_the_hooks_of_any_client_are_removed_to_the_byte(
     client: str, scope: str, before: str | None, world: World, satchel: Satchel
@@ -477,7 +478,7 @@ def test_the_hooks_of_any_client_are_removed_to_the_byte(
     assert left <= folders, "empty folders that set-up made"
 
 
-@pytest.mark.parametrize("client", ["windsurf", "cline"])
+@pytest.mark.parametrize("client", [name for name in EDITORS if "local" in CLIENTS[name].files])
 def test_an_editor_that_starts_servers_anywhere_is_told_the_folder(
     client: str, world: World, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from satchel.cli import streams
 from satchel.clients import setup
-from satchel.clients.targets import SCOPES, ClientPlaces, all_targets
+from satchel.clients.records import CLIENTS
+from satchel.clients.targets import ClientPlaces, all_targets
 from tests.clients.conftest import Satchel, World
 
 REAL = ("--command", f"'{sys.executable}' -m satchel")
@@ -39,11 +40,11 @@ def test_without_a_client_the_command_for_each_installed_one_is_printed(world: W
 
 def test_editors_are_found_by_their_settings(world: World, satchel: Satchel) -> None:
     places = ClientPlaces(world.home, world.root, os.environ)
-    for client in [one for one in SCOPES if one not in ("claude-code", "codex", "cursor", "vscode")]:
-        all_targets(client, SCOPES[client][-1], places)[0].file.parent.mkdir(parents=True)
+    for client in [one for one in CLIENTS if one not in ("claude-code", "codex", "cursor", "vscode")]:
+        all_targets(client, [*CLIENTS[client].files][-1], places)[0].file.parent.mkdir(parents=True)
         assert f"\n{client} " in satchel("setup").out
     rows = satchel("setup", "--json").json["clients"]
-    assert {row["client"] for row in rows} == set(SCOPES) - {"claude-code"}, "Cline lies in the folder of its host"
+    assert {row["client"] for row in rows} == set(CLIENTS) - {"claude-code"}, "Cline lies in the folder of its host"
 
 
 def test_on_a_terminal_each_client_that_is_not_set_up_is_offered(

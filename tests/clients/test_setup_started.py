@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from satchel.clients.targets import SCOPES, WITH_HOOKS, ClientPlaces, find_launch, targets, words_of
+from satchel.clients.records import CLIENTS
+from satchel.clients.targets import ClientPlaces, find_launch, targets, words_of
 from satchel.index.reading import WORKER
 from tests.clients.conftest import Satchel, World
 
@@ -76,9 +77,9 @@ def written_commands(root: Path) -> dict[str, list[str]]:
     launch = find_launch(is_shared=False, started_as="/x/__main__.py", prefix="/", environ={"PATH": ""})
     places = ClientPlaces(root.parent, root, {})
     commands = {}
-    for client, scopes in SCOPES.items():
-        for scope in scopes:
-            for target in targets(client, scope, places, launch, with_hooks=client in WITH_HOOKS):
+    for client, record in CLIENTS.items():
+        for scope in record.files:
+            for target in targets(client, scope, places, launch, with_hooks=record.hooks is not None):
                 for want in target.wants:
                     if isinstance(want.value, dict):
                         for entry in want.value.get("hooks", [want.value]):

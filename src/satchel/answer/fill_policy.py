@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -11,9 +12,10 @@ from satchel import lazy_numpy as np
 from satchel.answer import weights
 from satchel.answer.bearing import lesson_tokens
 from satchel.answer.candidates import Candidate
+from satchel.answer.findings import Searched
+from satchel.answer.floors import is_weak
 from satchel.answer.plans import FAILURE, PlannedSection
 from satchel.answer.request import Budget
-from satchel.answer.search import Searched, is_weak
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Lines
 from satchel.search.query import Query
@@ -21,9 +23,8 @@ from satchel.search.strength import strength_at
 from satchel.sources.code.languages import PROSE, language_of
 from satchel.sources.roles import Peripheral, peripheral_role
 from satchel.store.protocol import Store
-from satchel.store.segments import Lexicon
 from satchel.text import count_terms, terms_of, words
-from satchel.types import LINE_KINDS, Kind
+from satchel.types import PROSE_KINDS, Kind
 
 BEST_NOTES = 10
 """Candidates among which a release note is looked for."""
@@ -34,21 +35,29 @@ LEAST_STRENGTH = 0.01
 
 def is_of_documents(store: Store) -> bool:
     """Return whether most of the text of a store is prose, worked out once for each state of its documents."""
-    prose, code = store.lexicon(Kind.DOC), store.lexicon(Kind.CODE)
-    in_prose = prose.derived(is_of_documents, lambda: _prose_words(store, prose))
+    code = store.lexicon(Kind.CODE)
+    in_prose = sum(
+        store.lexicon(kind).derived(is_of_documents, partial(_prose_words, store, kind)) for kind in PROSE_KINDS
+    )
     return in_prose >= weights.DOCUMENTS_SHARE * (in_prose + float(code.document_length[code.live_document].sum()))
 
 
-def documents_lead(sections: Sequence[Section], stores: Iterable[Store]) -> bool:
-    """Return whether prose comes before code: where it answers much better, in stores of documents as well as code."""
+def leading_prose(sections: Sequence[Section], stores: Iterable[Store]) -> Kind | None:
+    """Return the kind of prose that comes before code, None for code first.
+
+    That is the best kind where it answers much better than code, in stores of documents also where it answers as well.
+    """
     best = {section.kind: section.highest_value for section in sections}
-    is_as_good = best.get(Kind.DOC, -math.inf) >= best.get(Kind.CODE, math.inf)
     relevance = {
         section.kind: max((candidate.hit.relevance for candidate in section.candidates), default=0.0)
         for section in sections
     }
-    is_better = relevance.get(Kind.DOC, 0.0) >= weights.KIND_LEAD * relevance.get(Kind.CODE, math.inf)
-    return is_better or (is_as_good and all(map(is_of_documents, stores)))
+    prose = sorted(PROSE_KINDS, key=lambda kind: -best.get(kind, -math.inf))
+    for kind in prose:
+        if relevance.get(kind, 0.0) >= weights.KIND_LEAD * relevance.get(Kind.CODE, math.inf):
+            return kind
+    is_as_good = best.get(prose[0], -math.inf) >= best.get(Kind.CODE, math.inf)
+    return prose[0] if is_as_good and all(map(is_of_documents, stores)) else None
 
 
 def reason_in(
@@ -59,7 +68,7 @@ def reason_in(
     That is the best commit, or one of the best release notes: of these the lines that match best are read, because a
     note tells much else.
     """
-    if kind not in (Kind.COMMIT, Kind.DOC) or not query.asks_why or not candidates:
+    if kind not in (Kind.COMMIT, *PROSE_KINDS) or not query.asks_why or not candidates:
         return None
     best = sorted(candidates, key=attrgetter("value"), reverse=True)[: 1 if kind is Kind.COMMIT else BEST_NOTES]
     asked = [term.term for term in query.terms if not term.guessed]
@@ -92,10 +101,11 @@ def _lines_of_note(candidate: Candidate, files: Mapping[str, Lines]) -> str:
     return "\n".join(read.lines[spans[0].start - 1 : spans[0].end]) if read is not None else ""
 
 
-def _prose_words(store: Store, lexicon: Lexicon) -> float:
-    """Return the words of the documents with headings, not those of configuration and data."""
-    keys = [key for key in store.iterate_keys(Kind.DOC) if language_of(key) in PROSE]
-    positions = lexicon.document_positions(store.document_ids(Kind.DOC, keys).values())
+def _prose_words(store: Store, kind: Kind) -> float:
+    """Return the words of the documents that people read, not those of configuration and data."""
+    lexicon = store.lexicon(kind)
+    keys = [key for key in store.iterate_keys(kind) if language_of(key) in PROSE]
+    positions = lexicon.document_positions(store.document_ids(kind, keys).values())
     length = np.where(lexicon.live_document, lexicon.document_length, 0.0)
     return float(length[positions[positions >= 0]].sum())
 
@@ -225,6 +235,6 @@ def level_of(section: PlannedSection, candidates: Sequence[Candidate], *, of_doc
     strength = (
         strength_at(max(candidate.hit.relevance for candidate in candidates)) if section.ranked_by is None else 1.0
     )
-    kind = Kind.CODE if of_documents and section.kind is Kind.DOC else section.kind
-    useful = weights.USEFULNESS.get(kind, weights.USEFULNESS[Kind.DOC] if kind in LINE_KINDS else 1.0)
+    kind = Kind.CODE if of_documents and section.kind.traits.is_prose else section.kind
+    useful = weights.USEFULNESS.get(kind, 1.0)
     return math.log(section.weight * useful * max(strength, LEAST_STRENGTH)) - best.value

@@ -17,9 +17,9 @@ from satchel import text as words
 from satchel.answer import weights
 from satchel.answer.candidates import Candidate
 from satchel.answer.packing import Packing
-from satchel.answer.search import Workbench
 from satchel.answer.sections import subtract
 from satchel.answer.source_lines import COMMENT, IMPORT, Lines, Unreadable
+from satchel.answer.workbench import Workbench
 from satchel.search import weights as search_weights
 from satchel.search.chunks import with_former_names
 from satchel.search.relations import CallSite, Relations

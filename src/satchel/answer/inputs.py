@@ -15,12 +15,13 @@ from satchel.answer.bearing import gives_lessons, in_order, lesson_tokens
 from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
 from satchel.answer.companions import followers, import_lines
 from satchel.answer.fill_policy import is_of_documents, level_of, reason_in
+from satchel.answer.findings import Searched
+from satchel.answer.floors import section_floor
 from satchel.answer.freshness import Freshener
 from satchel.answer.lessons import lesson_candidate
 from satchel.answer.omissions import OMISSIONS
 from satchel.answer.plans import PlannedSection, role_is_asked
 from satchel.answer.request import Budget, SearchScope
-from satchel.answer.search import Searched, Workbench, section_floor
 from satchel.answer.sections import (
     Follow,
     Group,
@@ -32,6 +33,7 @@ from satchel.answer.sections import (
 )
 from satchel.answer.source_lines import Lines
 from satchel.answer.truncation import strategy
+from satchel.answer.workbench import Workbench
 from satchel.codec import iso_time
 from satchel.intent import Intent, intent_of
 from satchel.safety import sanitize
@@ -133,7 +135,7 @@ def _less_if_aside(candidate: Candidate, query: Query) -> Candidate:
 def _section(searched: Searched, budget: Budget, workspaces: Sequence[_Part]) -> Section:
     """Return the section of these candidates, their values on the scale of the request."""
     planned, candidates, _ = workspaces[0]
-    of_documents = planned.kind is Kind.DOC and all(is_of_documents(bench.store) for bench in searched.bench.every)
+    of_documents = planned.kind.traits.is_prose and all(is_of_documents(bench.store) for bench in searched.bench.every)
     if len(workspaces) > 1:
         measure = partial(level_of, planned, of_documents=of_documents)
         candidates = _on_one_scale([candidates for _, candidates, _ in workspaces], measure)
@@ -141,12 +143,12 @@ def _section(searched: Searched, budget: Budget, workspaces: Sequence[_Part]) ->
     imports = import_lines(lines, searched.bench.lines.outline) if budget.imports else None
     follow = followers(imports, searched.terms)
     follow = _following_without_prose(follow) if budget.places else follow
-    if planned.kind is Kind.DOC and asks_for_a_recipe(searched.asked.query):
+    if planned.kind.traits.is_prose and asks_for_a_recipe(searched.asked.query):
         planned = planned._replace(weight=planned.weight * weights.RECIPE_FACTOR)
     query, scope, own_share = searched.findings.query, searched.scope, 0
     if (reason := reason_in(query, planned.kind, candidates, lines)) is not None:
         own_share = REASON_TOKENS
-        if planned.kind is Kind.DOC:
+        if planned.kind.traits.is_prose:
             first = max(candidate.value for candidate in candidates) + REASON_LEAD
             candidates = [candidate.valued(first) if candidate is reason else candidate for candidate in candidates]
     elif gives_lessons(searched.asked, scope, query, planned.kind) and scope.lead is not Kind.CONTEXT:

@@ -12,8 +12,8 @@ from satchel.answer.bearing import bears, estimated
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.items import build_item
 from satchel.answer.request import Budget
-from satchel.answer.search import Workbench
 from satchel.answer.sections import Group
+from satchel.answer.workbench import Workbench
 from satchel.codec import iso_time
 from satchel.safety import sanitize
 from satchel.safety.sanitize import DATA_NOTICE, clean_field

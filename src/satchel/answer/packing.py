@@ -28,7 +28,7 @@ from satchel.answer.bearing import LESSON_FRAME
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.sections import Group, Pick, Section, ends_of, key_of, may_be_twins, priority
 from satchel.tokens import TokenCounter
-from satchel.types import Format, Kind
+from satchel.types import Format
 
 SMALLEST_PIECE = 8
 """Tokens of the smallest useful piece."""
@@ -96,7 +96,7 @@ class Inputs(NamedTuple):
 
     def range_of(self, section: Section) -> float:
         """Return the range of values of a section."""
-        own = self.record_range if not section.lines else self.prose_range if section.kind is Kind.DOC else None
+        own = self.record_range if not section.lines else self.prose_range if section.kind.traits.is_prose else None
         return self.value_range if own is None else own
 
 

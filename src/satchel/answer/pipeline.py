@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 from satchel.answer import weights
 from satchel.answer.fill_policy import (
     FillPolicy,
-    documents_lead,
     fill_policy,
     is_led,
     is_weak_match,
+    leading_prose,
     past_words,
     reason_in,
     value_range,
     with_lessons,
 )
+from satchel.answer.findings import Searched
 from satchel.answer.fitting import fit
 from satchel.answer.glimpses import is_unsure, with_glimpses
 from satchel.answer.inputs import sections_of
@@ -30,12 +31,13 @@ from satchel.answer.plans import written_names
 from satchel.answer.render import call_site_lines
 from satchel.answer.render.change import ChangeText, change_text
 from satchel.answer.request import AssembleRequest, Budget
-from satchel.answer.search import Searched, Workbench, search
+from satchel.answer.search import search
 from satchel.answer.sections import Section
+from satchel.answer.workbench import Workbench
 from satchel.answer.write import WEAK, Filling, FindPlaces, Fitted, context_of
 from satchel.search.filters import unavailable
 from satchel.tokens import counter
-from satchel.types import LINE_KINDS, Context, Failure, Json, Kind
+from satchel.types import LINE_KINDS, PROSE_KINDS, Context, Failure, Json, Kind
 
 if TYPE_CHECKING:
     from satchel.answer.situation import MakeGuides
@@ -83,15 +85,15 @@ def _lead(searched: Searched, sections: Sequence[Section]) -> Kind | None:
     query = searched.findings.query
     if query.commits:
         return Kind.COMMIT
-    reasons = {
+    reasons = [
         section.kind
         for section in sections
         if reason_in(query, section.kind, section.candidates, section.lines) is not None
-    }
+    ]
     if reasons:
-        return Kind.COMMIT if Kind.COMMIT in reasons else Kind.DOC
-    if documents_lead(sections, [workbench.store for workbench in searched.bench.every]):
-        return Kind.DOC
+        return min(reasons, key=lambda kind: kind is not Kind.COMMIT)
+    if prose := leading_prose(sections, [workbench.store for workbench in searched.bench.every]):
+        return prose
     return Kind.COMMIT if past_words(query, searched.missing.past, sections) else None
 
 
@@ -157,7 +159,7 @@ def _policy(
         budget,
         1.0 if is_sure or is_led(sections) else searched.strength,
         is_weak=not is_known and scope.kinds != (Kind.CONTEXT,) and is_weak_match(searched, sections),
-        unsure=unsure and lead is not Kind.DOC,  # code beside what answers better needs no second look
+        unsure=unsure and lead not in PROSE_KINDS,  # code beside what answers better needs no second look
         call_sites=(*told.notes, *call_site_lines(listing, counter(budget.tokenizer), budget.max_tokens)),
     )._replace(hunks=told.hunks)
     lessons = sum(candidate.is_lesson for section in sections for candidate in section.candidates)

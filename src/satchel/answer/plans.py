@@ -189,9 +189,9 @@ def make_plan(asked: Asked, scope: SearchScope, available: Mapping[Kind, int]) -
     if asked.change is not None and Kind.CODE in of_kind:
         of_kind[Kind.CODE] *= weights.CHANGE_CODE_FACTOR
     if len(asked.query.split()) <= HISTORY_WORDS and _asks_of_history(asked.query):
-        for kind, factor in ((Kind.COMMIT, weights.HISTORY_FACTOR), (Kind.DOC, weights.NOTES_FACTOR)):
-            if kind in of_kind:
-                of_kind[kind] *= factor
+        for kind in of_kind:
+            if kind is Kind.COMMIT or kind.traits.is_prose:
+                of_kind[kind] *= weights.HISTORY_FACTOR if kind is Kind.COMMIT else weights.NOTES_FACTOR
     return tuple(PlannedSection(kind, weight, scope.limit) for kind, weight in of_kind.items() if weight > 0)
 
 

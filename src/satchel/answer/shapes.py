@@ -32,7 +32,7 @@ from satchel.types import (
 
 if TYPE_CHECKING:
     from satchel.answer.packing import Packing
-    from satchel.answer.search import Workbench
+    from satchel.answer.workbench import Workbench
     from satchel.search.relations import CallSite
     from satchel.search.resolve.code import CodeDefinition
 

@@ -19,8 +19,9 @@ from satchel.answer.inputs import hit_candidates, sections_of
 from satchel.answer.packing import FRAMES
 from satchel.answer.pins import find_pins, with_pins
 from satchel.answer.request import AssembleRequest
-from satchel.answer.search import Workbench, search
+from satchel.answer.search import search
 from satchel.answer.sections import Section
+from satchel.answer.workbench import Workbench
 from satchel.answer.write import Filling, context_of
 from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format, GuideEntry, Hit, Kind, Signal, Trust

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from satchel.fitted import Between
-from satchel.types import Kind
+from satchel.types import PROSE_KINDS, Kind
 
 # Which kinds and items answer (search.py)
 
@@ -48,7 +48,7 @@ once, wrongly."""
 
 USEFULNESS: Annotated[Mapping[Kind, float], Between(0.01, 4)] = {
     Kind.CODE: 1.0,
-    Kind.DOC: 0.12,
+    **dict.fromkeys(PROSE_KINDS, 0.12),
     Kind.COMMIT: 0.1,
     Kind.MEMORY: 1.0,
     Kind.EXPERIENCE: 1.0,
@@ -94,7 +94,7 @@ CHANGE_CODE_FACTOR: Annotated[float, Between(1, 12)] = 3.0
 """Factor on the weight of code in questions about a change, which look for callers and tests. With an even share
 commits and docs filled two thirds, and callers of a changed function were left out. Read on five changes of flask."""
 
-REVIEWED: Annotated[Mapping[Kind, float], Between(0, 0.5)] = {Kind.COMMIT: 0.1, Kind.DOC: 0.08}
+REVIEWED: Annotated[Mapping[Kind, float], Between(0, 0.5)] = {Kind.COMMIT: 0.1, **dict.fromkeys(PROSE_KINDS, 0.08)}
 """Shares of the budget of a change for the commits that wrote its lines and the documents that name it."""
 
 RECIPE_FACTOR: Annotated[float, Between(1, 16)] = 4.0

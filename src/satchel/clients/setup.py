@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from satchel.clients import edits
+from satchel.clients.records import CLIENTS
 from satchel.clients.targets import (
-    SCOPES,
     ClientFile,
     ClientPlaces,
     Want,
@@ -180,7 +180,7 @@ def _receipt_file(target: ClientFile, state: Path) -> Path:
 
 def is_set_up(client: str, places: ClientPlaces) -> bool:
     """Return whether a file of the client starts the server of satchel. One that cannot be read does not."""
-    for scope in SCOPES[client]:
+    for scope in CLIENTS[client].files:
         target = all_targets(client, scope, places)[0]
         with contextlib.suppress(ClientFileError):
             raw = read(target.file)
@@ -193,8 +193,8 @@ def is_set_up(client: str, places: ClientPlaces) -> bool:
 def unguarded(places: ClientPlaces) -> list[tuple[str, Path]]:
     """Return client and file of each entry that starts satchel with the modules of the folder it is started in."""
     found = {}
-    for client, scopes in SCOPES.items():
-        for target in (file for scope in scopes for file in all_targets(client, scope, places)):
+    for client, record in CLIENTS.items():
+        for target in (file for scope in record.files for file in all_targets(client, scope, places)):
             with contextlib.suppress(ClientFileError):  # a file that cannot be read starts nothing
                 raw = read(target.file)
                 data = edits.data_of(target, text_of(target.file, raw)) if raw is not None else {}

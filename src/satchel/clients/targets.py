@@ -1,8 +1,7 @@
-"""The files and entries of each client (as of November 2026), and the command that starts satchel there.
+"""The files and entries of each client of `records.py`, and the command that starts satchel there.
 
-docs/clients.md has the sources of these formats, and names those that could not be tested. Hook commands are written
-as one quoted line, which every version of these programs understands: one without support for lists of arguments would
-start satchel without any, and treat the usage error as a refusal of the prompt.
+Hook commands are written as one quoted line, which every version of these programs understands: one without support
+for lists of arguments would start satchel without any, and treat the usage error as a refusal of the prompt.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from satchel.clients.records import CLIENTS
 from satchel.errors import UsageError
 from satchel.system.installed import source
 from satchel.types import Data, Json
@@ -25,175 +24,6 @@ PROGRAM = "satchel"
 
 _UVX_FOLDERS = frozenset({"archive-v0", "builds-v0", "environments-v2"})
 """Folders of uv's cache that hold environments for one run: a path into them is gone after the next clean-up."""
-
-
-class _Row(NamedTuple):
-    """A client whose server is one entry below `key` in a JSON file, and how a user sees that it works.
-
-    `files` has the scopes, the usual one first. A path is below the project, or below the folder that its first part
-    names (`ClientPlaces.file`). With `is_list` the entry has all words in one list.
-    """
-
-    program: str
-    files: Mapping[str, str]
-    key: str
-    step: str
-    arguments: tuple[str, ...] = ()
-    frame: Data = MappingProxyType({})
-    is_list: bool = False
-
-
-_ROWS: Mapping[str, _Row] = {
-    "cursor": _Row("cursor", {"project": ".cursor/mcp.json", "user": "~/.cursor/mcp.json"}, "mcpServers",
-                   "in Cursor: Settings, MCP: satchel is listed with its tools", ("--root", "${workspaceFolder}")),
-    "vscode": _Row("code", {"project": ".vscode/mcp.json", "user": "$code/User/mcp.json"}, "servers",
-                   "in Visual Studio Code: Command Palette, MCP: List Servers, satchel, Start Server",
-                   ("--root", "${workspaceFolder}"), {"type": "stdio"}),
-    "zed": _Row("zed", {"project": ".zed/settings.json", "user": "$zed/settings.json"}, "context_servers",
-                "in Zed: trust the folder if it asks; the settings of the agent list satchel with a green dot"),
-    "windsurf": _Row("windsurf", {"local": "~/.codeium/windsurf/mcp_config.json"}, "mcpServers",
-                     "in Windsurf: Settings, Cascade, MCP Servers: after a refresh satchel is listed with its tools"),
-    "gemini": _Row("gemini", {"project": ".gemini/settings.json", "user": "~/.gemini/settings.json"}, "mcpServers",
-                   "in a shell: gemini mcp list"),
-    "opencode": _Row("opencode", {"project": "opencode.json", "user": "$config/opencode/opencode.json"}, "mcp",
-                     "in a shell: opencode mcp list", (), {"type": "local"}, is_list=True),
-    "cline": _Row("", {"local": "$code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"},
-                  "mcpServers", "in Cline: MCP Servers, Configure: satchel is listed with its tools"),
-    "copilot": _Row("copilot", {"project": ".github/mcp.json", "user": "$copilot/mcp-config.json"}, "mcpServers",
-                    "in Copilot CLI: /mcp show satchel", (), {"type": "local", "tools": ["*"]}),
-    "kiro": _Row("kiro-cli", {"project": ".kiro/settings/mcp.json", "user": "~/.kiro/settings/mcp.json"}, "mcpServers",
-                 "in Kiro: the Kiro panel, MCP Servers; in its command line: /mcp"),
-    "kilo": _Row("kilo", {"project": ".kilo/kilo.jsonc", "user": "$config/kilo/kilo.jsonc"}, "mcp",
-                 "in Kilo Code: Settings, Agent Behaviour, MCP Servers", (), {"type": "local", "enabled": True},
-                 is_list=True),
-    "roo": _Row("", {"project": ".roo/mcp.json",
-                     "user": "$code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"},
-                "mcpServers", "in Roo Code: MCP Servers: satchel is listed with its tools"),
-    "amp": _Row("amp", {"project": ".amp/settings.json", "user": "$config/amp/settings.json"}, "amp.mcpServers",
-                "in a shell, for a project: amp mcp approve satchel; then: amp mcp list"),
-    "qwen": _Row("qwen", {"project": ".qwen/settings.json", "user": "~/.qwen/settings.json"}, "mcpServers",
-                 "in a shell: qwen mcp list"),
-    "antigravity": _Row("agy", {"project": ".agents/mcp_config.json", "user": "~/.gemini/config/mcp_config.json"},
-                        "mcpServers", "in Antigravity: /mcp, or the MCP Store, Manage MCP Servers, Refresh"),
-    "droid": _Row("droid", {"project": ".factory/mcp.json", "user": "~/.factory/mcp.json"}, "mcpServers",
-                  "in Droid: /mcp", (), {"type": "stdio"}),
-}  # fmt: skip
-
-SCOPES: Mapping[str, tuple[str, ...]] = {
-    "claude-code": ("local", "project", "user"),
-    "codex": ("user", "project"),
-    **{client: tuple(row.files) for client, row in _ROWS.items()},
-}
-"""Client -> its scopes, the usual one first: `local` is this user in this folder, `project` everybody in this folder,
-`user` this user in every folder."""
-
-CLIENTS = tuple(SCOPES)
-
-CLAUDE_TOKENIZER = ("SATCHEL_BUDGET_TOKENIZER", "claude")
-"""Budgets for Claude are counted with its own estimate: its tokens are not those that the default counts."""
-
-_EDITS = "Edit|MultiEdit|Write|NotebookEdit"
-
-
-class _Hooks(NamedTuple):
-    """The hooks of a client: a file per scope (paths as in `_Row`), and event, matcher and word of satchel of each.
-
-    `keys` lead to the mapping of events. A flat hook has its command in the element itself, beside the values of
-    `frame`, any other in a group. `is_versioned` files need `"version": 1`. `timeout` is in the unit of the client.
-    """
-
-    files: Mapping[str, str]
-    events: tuple[tuple[str, str, str], ...]
-    keys: tuple[str, ...] = ("hooks",)
-    is_flat: bool = False
-    is_versioned: bool = False
-    frame: Data = MappingProxyType({})
-    timeout: int = 10
-
-
-# Copilot CLI compares the matcher before a tool with its own names and those of Claude Code, after a tool with its own
-# alone. Visual Studio Code ignores matchers. Neither takes context with a prompt, but what was asked is kept.
-_COPILOT_HOOKS = _Hooks(
-    {"project": ".github/hooks/satchel.json", "user": "$copilot/hooks/satchel.json"},
-    (
-        ("SessionStart", "", "session-start"),
-        ("UserPromptSubmit", "", "prompt"),
-        ("PreToolUse", "Edit|Write", "before-tool"),
-        ("PostToolUse", "bash|powershell|create|edit|str_replace_editor|apply_patch|view", "after-tool"),
-        ("PreCompact", "", "before-compaction"),
-    ),
-    is_flat=True,
-    is_versioned=True,
-    frame={"type": "command"},
-)
-
-_HOOKS: Mapping[str, _Hooks] = {
-    "claude-code": _Hooks(
-        {"local": ".claude/settings.local.json", "project": ".claude/settings.json", "user": "$claude/settings.json"},
-        (
-            ("SessionStart", "startup|resume|clear|compact", "session-start"),
-            ("SubagentStart", "", "subagent-start"),
-            ("UserPromptSubmit", "", "prompt"),
-            ("PreToolUse", _EDITS, "before-tool"),
-            ("PostToolUse", _EDITS, "after-tool"),
-            ("PostToolUseFailure", "Bash", "after-tool"),
-            ("PreCompact", "", "before-compaction"),
-            ("SessionEnd", "", "session-end"),
-        ),
-    ),
-    "codex": _Hooks(
-        {"user": "$codex/hooks.json", "project": ".codex/hooks.json"},
-        (
-            ("SessionStart", "startup|resume|clear|compact", "session-start"),
-            ("UserPromptSubmit", "", "prompt"),
-            ("PreToolUse", f"apply_patch|{_EDITS}", "before-tool"),
-            ("PostToolUse", f"Bash|apply_patch|{_EDITS}", "after-tool"),
-            ("PreCompact", "", "before-compaction"),
-        ),
-    ),
-    "cursor": _Hooks(
-        {"project": ".cursor/hooks.json", "user": "~/.cursor/hooks.json"},
-        (
-            ("sessionStart", "", "session-start"),
-            ("beforeSubmitPrompt", "", "prompt"),
-            ("afterFileEdit", "", "after-tool"),
-            ("postToolUse", "Shell|Read", "after-tool"),
-            ("preCompact", "", "before-compaction"),
-            ("sessionEnd", "", "session-end"),
-        ),
-        is_flat=True,
-        is_versioned=True,
-    ),
-    "vscode": _COPILOT_HOOKS,
-    "copilot": _COPILOT_HOOKS,
-    "qwen": _Hooks(
-        _ROWS["qwen"].files,
-        (
-            ("SessionStart", "startup|resume|clear|compact", "session-start"),
-            ("SubagentStart", "", "subagent-start"),
-            ("UserPromptSubmit", "", "prompt"),
-            ("PostToolUse", "read_file|edit|write_file|run_shell_command", "after-tool"),
-            ("PostToolUseFailure", "run_shell_command", "after-tool"),
-            ("PreCompact", "", "before-compaction"),
-            ("SessionEnd", "", "session-end"),
-        ),
-        timeout=10_000,
-    ),
-    "droid": _Hooks(
-        {"project": ".factory/hooks.json", "user": "~/.factory/hooks.json"},
-        (
-            ("SessionStart", "startup|resume|clear|compact", "session-start"),
-            ("UserPromptSubmit", "", "prompt"),
-            ("PostToolUse", "Read|Edit|Create|ApplyPatch|Execute", "after-tool"),
-            ("PreCompact", "", "before-compaction"),
-            ("SessionEnd", "", "session-end"),
-        ),
-        keys=(),
-    ),
-}
-
-WITH_HOOKS = frozenset(_HOOKS)
-"""Clients whose hooks set-up can write."""
 
 
 class Launch(NamedTuple):
@@ -349,16 +179,11 @@ class ClientPlaces(NamedTuple):
     root: Path
     environ: Mapping[str, str]
 
-    @property
-    def claude_state(self) -> Path:
-        """Claude Code's own file, with the servers of a user."""
-        return Path(self.environ.get("CLAUDE_CONFIG_DIR") or self.home) / ".claude.json"
-
     def file(self, path: str) -> Path:
-        """Return the place of a file of the tables: below the project, or the folder that its first part names.
+        """Return the place of a file of a record: below the project, or the folder that its first part names.
 
-        `~`, `$config`, `$code` and `$zed` are folders of the user, `$claude`, `$codex` and `$copilot` those of a
-        client, which a variable of the environment may move.
+        `~`, `$config`, `$code` and `$zed` are folders of the user, `$claude`, `$state`, `$codex` and
+        `$copilot` those of a client, which a variable of the environment may move.
         """
         config = Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config")
         named = {"~": self.home, "$config": config, "$code": config / "Code", "$zed": config / "zed"}
@@ -375,6 +200,7 @@ class ClientPlaces(NamedTuple):
 
 _FOLDERS = {
     "$claude": ("CLAUDE_CONFIG_DIR", ".claude"),
+    "$state": ("CLAUDE_CONFIG_DIR", ""),
     "$codex": ("CODEX_HOME", ".codex"),
     "$copilot": ("COPILOT_HOME", ".copilot"),
 }
@@ -383,15 +209,14 @@ _FOLDERS = {
 def installed(places: ClientPlaces) -> tuple[str, ...]:
     """Return the clients whose program is on the PATH, or that have a folder of settings of this user."""
     path = places.environ.get("PATH", os.defpath)
-    traces: dict[str, tuple[str, Path | None]] = {
-        "claude-code": ("claude", places.file("$claude/")), "codex": ("codex", places.file("$codex/"))
-    }  # fmt: skip
-    for client, row in _ROWS.items():
-        file = row.files.get("user") or row.files.get("local")
-        traces[client] = (row.program, places.file(file).parent if file else None)
+    traces: dict[str, tuple[str, Path | None]] = {}
+    for name, client in CLIENTS.items():
+        file = client.files.get("user") or client.files.get("local")
+        folder = client.folder or (file and file.rpartition("/")[0])
+        traces[name] = (client.program, places.file(f"{folder}/") if folder else None)
     return tuple(
-        client
-        for client, (program, folder) in traces.items()
+        name
+        for name, (program, folder) in traces.items()
         # Path.is_dir raises for a folder that may not be looked into.
         if shutil.which(program, path=path) or (folder is not None and os.path.isdir(folder))  # noqa: PTH112
     )
@@ -399,11 +224,12 @@ def installed(places: ClientPlaces) -> tuple[str, ...]:
 
 def check_scope(client: str, scope: str | None) -> str:
     """Return the scope, or the usual one of the client. Raises UsageError for an unknown client or scope."""
-    if client not in SCOPES:
+    if client not in CLIENTS:
         raise UsageError(f"there is no client {client!r}: the clients are {', '.join(CLIENTS)}")
-    if scope is not None and scope not in SCOPES[client]:
-        raise UsageError(f"{client} has no scope {scope!r}: give one of {', '.join(SCOPES[client])}")
-    return scope or SCOPES[client][0]
+    scopes = tuple(CLIENTS[client].files)
+    if scope is not None and scope not in scopes:
+        raise UsageError(f"{client} has no scope {scope!r}: give one of {', '.join(scopes)}")
+    return scope or scopes[0]
 
 
 def is_shared(scope: str) -> bool:
@@ -415,10 +241,9 @@ def targets(
     client: str, scope: str, places: ClientPlaces, launch: Launch, *, with_hooks: bool
 ) -> tuple[ClientFile, ...]:
     """Return the files of a client and scope, the server first. Raises UsageError if the client has no hooks."""
-    if with_hooks and client not in _HOOKS:
+    if with_hooks and CLIENTS[client].hooks is None:
         raise UsageError(f"{client} has no hooks that satchel can use: leave --with-hooks out")
-    files = [_entry(_ROWS[client], scope, places, launch.words) if client in _ROWS
-             else _SERVERS[client](scope, places, launch.words)]  # fmt: skip
+    files = [_server_file(client, scope, places, launch.words)]
     if with_hooks:
         hooks = _hook_file(client, scope, places, launch.words)
         if hooks.file == files[0].file:  # a file is planned once
@@ -432,28 +257,28 @@ def targets(
 
 def all_targets(client: str, scope: str, places: ClientPlaces) -> tuple[ClientFile, ...]:
     """Return every file that set-up can write."""
-    return targets(client, scope, places, Launch((PROGRAM,)), with_hooks=client in _HOOKS)
+    return targets(client, scope, places, Launch((PROGRAM,)), with_hooks=CLIENTS[client].hooks is not None)
 
 
-def _claude(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
-    server = {"type": "stdio", **_started(words, "mcp"), "env": dict([CLAUDE_TOKENIZER])}
-    if scope == "project":
-        return _server(places.root / ".mcp.json", ("mcpServers", PROGRAM), server)
-    if scope == "user":
-        return _server(places.claude_state, ("mcpServers", PROGRAM), server)
-    return _server(places.claude_state, ("projects", str(places.root), "mcpServers", PROGRAM), server)
-
-
-def _entry(row: _Row, scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
-    # A client with the scope `local` starts servers anywhere, so the entry names the folder.
-    started = _started(words, "mcp", *(("--root", str(places.root)) if scope == "local" else row.arguments))
-    if row.is_list:
-        started = {"command": [started["command"], *started["args"]]}
-    return _server(places.file(row.files[scope]), (row.key, PROGRAM), {**row.frame, **started})
+def _server_file(name: str, scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
+    client, root = CLIENTS[name], str(places.root)
+    path: tuple[str, ...] = (client.key, PROGRAM)
+    arguments = client.arguments
+    if scope == "local" and client.folders:
+        path = (client.folders, root, *path)
+    elif scope == "local":
+        arguments = ("--root", root)  # the client starts the server in any folder
+    rest = [*words[1:], "mcp", *arguments]
+    started: Json = {"command": [words[0], *rest]} if client.is_list else {"command": words[0], "args": rest}
+    environment = {"env": dict(client.environment)} if client.environment else {}
+    wants = (Want(path, {**client.frame, **started, **environment}),)
+    place = places.file(client.files[scope])
+    return ClientFile(place, "server" if client.is_toml else "/".join(path), wants, is_toml=client.is_toml)
 
 
 def _hook_file(client: str, scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
-    hooks = _HOOKS[client]
+    hooks = CLIENTS[client].hooks
+    assert hooks is not None
     wants = [Want(("version",), 1, is_optional=True, is_frame=True)] if hooks.is_versioned else []
     for event, matcher, name in hooks.events:
         # Time that a host waits for a hook; the hook itself ends after 2 s.
@@ -462,38 +287,14 @@ def _hook_file(client: str, scope: str, places: ClientPlaces, words: Sequence[st
             command = {"hooks": [{"type": "command", **command}]}
         matched = {"matcher": matcher} if matcher else {}
         wants.append(Want((*hooks.keys, event), {**hooks.frame, **matched, **command}, is_element=True))
-    if client == "claude-code":
-        wants.append(Want(("env", CLAUDE_TOKENIZER[0]), CLAUDE_TOKENIZER[1], is_optional=True))
+    for variable, value in CLIENTS[client].environment.items():
+        wants.append(Want(("env", variable), value, is_optional=True))
     return ClientFile(places.file(hooks.files[scope]), "hooks", tuple(wants))
-
-
-def _codex(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
-    wants = (Want(("mcp_servers", PROGRAM), _started(words, "mcp")),)
-    folder = ".codex" if scope == "project" else "$codex"
-    return ClientFile(places.file(f"{folder}/config.toml"), "server", wants, is_toml=True)
-
-
-Builder = Callable[[str, ClientPlaces, Sequence[str]], ClientFile]
-
-_SERVERS: Mapping[str, Builder] = {"claude-code": _claude, "codex": _codex}
-
-
-def _server(file: Path, path: tuple[str, ...], value: Data) -> ClientFile:
-    return ClientFile(file, "/".join(path), (Want(path, dict(value)),))
-
-
-def _started(words: Sequence[str], *arguments: str) -> Json:
-    return {"command": words[0], "args": [*words[1:], *arguments]}
 
 
 def next_steps(client: str, scope: str, *, with_hooks: bool) -> tuple[str, ...]:
     """Return instructions to check the set-up."""
-    steps = {
-        "claude-code": ("in a shell: claude mcp list", "in a new session of Claude Code: /mcp"),
-        "codex": ("in a shell: codex mcp list", "in a new session of Codex: /mcp"),
-    }.get(client) or (_ROWS[client].step,)
-    if client == "claude-code" and scope == "project":
-        steps = (*steps, "Claude Code asks once whether this folder's servers may start: say yes to satchel")
-    if with_hooks and client == "codex":
-        steps = (*steps, "in Codex: /hooks, to trust them")
+    record = CLIENTS[client]
+    steps = (*record.steps, *(record.project_steps if scope == "project" else ()))
+    steps += record.hooks.steps if with_hooks and record.hooks else ()
     return (*steps, "after the next prompt: satchel hook log") if with_hooks else steps

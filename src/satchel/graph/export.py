@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from satchel.answer.search import Workbench
+from satchel.answer.workbench import Workbench
 from satchel.graph.nodes import Nodes, Rated
 from satchel.graph.request import Direction, GraphRequest, Move
 from satchel.graph.walk import WalkEdge, related

@@ -235,9 +235,9 @@ class Nodes:
         return self._code.document_of(row).kind
 
     def start(self, row: int) -> str:
-        """Return the place where a node of code begins, `src/client.py:12`; empty for any other."""
+        """Return the place where a part of a file begins, `src/client.py:12`; empty for any other."""
         part, document = self._code.part(row), self._code.document_of(row)
-        if document.kind not in (Kind.CODE, Kind.DOC):
+        if document.kind not in LINE_KINDS:
             return ""
         return self._line(f"{self.prefix}{document.key}:{part.start}")
 

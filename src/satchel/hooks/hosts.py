@@ -1,4 +1,4 @@
-"""The hosts that send events, from Claude Code to Droid. Reads their events, and formats the answers.
+"""The hosts that send events. Reads their events, and formats the answers.
 
 Written against the hook references, schemas and change logs of November 2026. All hosts send one JSON object with
 nearly the same fields, some of them renamed on the way, so every field is read under all its names.
@@ -13,8 +13,8 @@ nearly the same fields, some of them renamed on the way, so every field is read 
   before it runs; its result takes context.
 * Visual Studio Code and Copilot CLI (`.github/hooks/*.json`, `"version": 1`): the names of Claude Code and a time in
   each event. Neither takes context with a prompt, and only Visual Studio Code does before a tool.
-* Qwen Code (`.qwen/settings.json`) and Droid (`.factory/hooks.json`): the shape of Claude Code. What is sent before a
-  tool has to decide whether it may run, which satchel never does, so nothing is sent there.
+* Clients whose record (`clients/records.py`) names the events that accept context: the shape of Claude Code. What is
+  sent to Qwen Code and Droid before a tool has to decide whether it may run, which satchel never does.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from hashlib import blake2b
 from itertools import islice
 from typing import NamedTuple
 
+from satchel.clients.records import CLIENTS
 from satchel.types import Data, Json
 from satchel.vocabulary import is_whole
 
@@ -135,13 +136,16 @@ GEMINI = Host(
 )  # fmt: skip
 VSCODE = Host("vscode", CLAUDE_CODE.events, frozenset({"SessionStart", "SubagentStart", "PreToolUse", "PostToolUse"}))
 COPILOT = Host("copilot", CLAUDE_CODE.events, frozenset({"SessionStart", "PostToolUse"}))
-QWEN = Host("qwen", CLAUDE_CODE.events, CLAUDE_CODE.injecting - {"PreToolUse"})
-DROID = Host("droid", CLAUDE_CODE.events, frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse"}))
-HOSTS = (CURSOR, GEMINI, CODEX, CLAUDE_CODE, VSCODE, COPILOT, QWEN, DROID)
+_ALIKE = {
+    client.hooks.transcripts: Host(name, CLAUDE_CODE.events, client.hooks.injecting)
+    for name, client in CLIENTS.items()
+    if client.hooks is not None and client.hooks.transcripts
+}
+"""The hosts that speak as Claude Code does, by the folder of their transcripts."""
 
-_FOLDERS = {
-    "/.gemini/": GEMINI, "/.codex/": CODEX, "/.claude/": CLAUDE_CODE, "/.qwen/": QWEN, "/.factory/": DROID,
-}  # fmt: skip
+HOSTS = (CURSOR, GEMINI, CODEX, CLAUDE_CODE, VSCODE, COPILOT, *_ALIKE.values())
+
+_FOLDERS = {"/.gemini/": GEMINI, "/.codex/": CODEX, "/.claude/": CLAUDE_CODE, **_ALIKE}
 """Folder of the transcript -> the host that writes it."""
 
 _TOOLS = {"afterShellExecution": "Shell", "afterFileEdit": "Edit"}

@@ -30,10 +30,10 @@ from satchel.answer.request import (
     parse_kinds,
     parse_view,
 )
-from satchel.answer.search import Workbench
 from satchel.answer.sections import Section, subtract
 from satchel.answer.shapes import with_related
 from satchel.answer.source_lines import FileLines, without_blank_ends
+from satchel.answer.workbench import Workbench
 from satchel.answer.write import Filling, Relate, context_of
 from satchel.engine import Satchel, handle_recorder
 from satchel.errors import SatchelError, UsageError

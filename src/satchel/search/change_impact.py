@@ -110,7 +110,7 @@ def with_change(
         return with_impact(result._replace(hits=rest), impact, store)
     if kind is Kind.COMMIT:
         return result._replace(hits=merged(result.hits if is_asked else (), _commit_hits(result.hits, change, store)))
-    if kind is not Kind.DOC:
+    if not kind.traits.is_prose:
         return result
     named = result._replace(hits=_naming(result.hits, change, store))
     return with_impact(named, Impact(_changed_rows(change, store, kind)), store)

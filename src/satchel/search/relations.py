@@ -411,7 +411,7 @@ class Relations:
         homes = {FAMILIES.get(definition.language) for definition in self.code.defined(name)} | {family}
         homes -= _MACHINE - {family} if family in _MACHINE else set()
         found: dict[str, list[int]] = {}
-        rows = [*self.code.mentioning(name), *self.code.mentioning(name, Kind.DOC)]
+        rows = [row for kind in LINE_KINDS for row in self.code.mentioning(name, kind)]
         self.code.load(rows)
         numbers: dict[int, Document] = {
             self.code.part(row).document: document

@@ -187,7 +187,7 @@ def _primary(store: Store, kind: Kind) -> BoolArray:
     if kind is Kind.CODE:
         supports: BoolArray = (lexicon.columns.document_secondary > 0) & ~shipped(store, lexicon)
         return lexicon.live_document & ~supports if supports.any() else lexicon.live_document
-    keys = [key for key in store.iterate_keys(kind) if kind is Kind.DOC and file_role(key) in _ROLES_OF_TESTS]
+    keys = [key for key in store.iterate_keys(kind) if kind.traits.is_prose and file_role(key) in _ROLES_OF_TESTS]
     if not keys:
         return lexicon.live_document
     positions = lexicon.document_positions(store.document_ids(kind, keys).values())

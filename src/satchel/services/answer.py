@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from satchel.answer import weights
 from satchel.answer.bearing import in_order, lesson_tokens
 from satchel.answer.copies import listed
+from satchel.answer.floors import admitted
 from satchel.answer.lessons import lessons_context
 from satchel.answer.omissions import with_best_lines
 from satchel.answer.pipeline import assemble
@@ -26,7 +27,8 @@ from satchel.answer.request import (
     make_request,
     parse_kinds,
 )
-from satchel.answer.search import Workbench, admitted, kind_search, search, with_guesses
+from satchel.answer.search import kind_search, search, with_guesses
+from satchel.answer.workbench import Workbench
 from satchel.errors import NothingChangedError, UsageError
 from satchel.safety import sanitize
 from satchel.search.chunks import in_workspace

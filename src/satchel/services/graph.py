@@ -16,9 +16,9 @@ from satchel import config
 from satchel.answer.candidates import Candidate
 from satchel.answer.omissions import omissions
 from satchel.answer.packing import Inputs, Packing
-from satchel.answer.search import Workbench
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Unreadable
+from satchel.answer.workbench import Workbench
 from satchel.answer.write import Fitted
 from satchel.graph.export import GraphDrawing, neighbourhood, path_between
 from satchel.graph.nodes import Nodes, Overflow, Rated, blended, rate

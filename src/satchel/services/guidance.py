@@ -10,9 +10,9 @@ from typing import Any, Unpack
 from satchel import codec
 from satchel.answer.pins import Pin
 from satchel.answer.request import AssembleRequest, PackingOptions, make_request
-from satchel.answer.search import Workbench
 from satchel.answer.session import Account
 from satchel.answer.situation import Guide, MakeEntries, situation_context, situation_request
+from satchel.answer.workbench import Workbench
 from satchel.errors import ConfigError, ContextFileError, UsageError
 from satchel.guidance import texts as guide_texts
 from satchel.guidance import weights

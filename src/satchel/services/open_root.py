@@ -27,9 +27,9 @@ from satchel.text import ANALYSIS_VERSION
 from satchel.types import MEMORY_KINDS, UNFINISHED, Failure, Kind, LeftOut, ShouldStop, never
 
 if TYPE_CHECKING:
-    from satchel.answer.search import Workbench
     from satchel.answer.session import Account
     from satchel.answer.source_lines import FileLines
+    from satchel.answer.workbench import Workbench
     from satchel.embed import Embedder
     from satchel.index.build import Status, TreeState
     from satchel.index.run import BuildOptions, IndexReport, Progress
@@ -505,7 +505,7 @@ class OpenRoot:
 
     def bench(self, store: Store, memory: Store | None, account: Account | None, prefix: str) -> Workbench:
         """Return what the pipeline works with; `prefix` is before paths where several workspaces answer."""
-        from satchel.answer.search import Workbench
+        from satchel.answer.workbench import Workbench
 
         # Words in local files wait for nothing: threads of one interpreter would only add their own cost.
         waits = self.vectors.waits or bool(self.settings.store_url)

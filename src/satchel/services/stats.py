@@ -19,7 +19,7 @@ from satchel.store.protocol import Store
 from satchel.system import telemetry
 from satchel.system.locations import Places
 from satchel.tokens import counter
-from satchel.types import Json, Kind, Range
+from satchel.types import LINE_KINDS, Json, Kind, Range
 
 LESSONS = (Kind.MEMORY, Kind.EXPERIENCE)
 """Kinds of records that were learned, as opposed to code, documents and history."""
@@ -119,7 +119,7 @@ def _lessons(entries: Iterable[Json], memory: Store | None) -> Iterator[Delivere
 def _read_files(ledgers: Iterable[Ledger], root: Path, tokenizer: str) -> ReadFiles:
     """Count the lines that sessions received, and the files that they are from."""
     count = counter(tokenizer).count
-    prefix = tuple(f"{kind}:" for kind in (Kind.CODE, Kind.DOC))
+    prefix = tuple(f"{kind}:" for kind in LINE_KINDS)
 
     @cache
     def lines_of(path: str) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from itertools import filterfalse
 from typing import Any, NamedTuple
 
 from satchel import __version__
+from satchel.answer.floors import floor_of
 from satchel.answer.inputs import is_wanted
 from satchel.answer.packing import BUDGET, LIMIT, VALUE
 from satchel.answer.request import AssembleRequest, request_from
-from satchel.answer.search import floor_of
 from satchel.embed import Embedder
 from satchel.errors import UsageError
 from satchel.safety.sanitize import clean_field

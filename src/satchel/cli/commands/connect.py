@@ -16,6 +16,7 @@ import click
 from satchel.cli import streams
 from satchel.cli.options import HELP_OPTIONS, Function, Invocation, command, group
 from satchel.cli.session import NOTHING_FOUND, PARTLY_DONE, collect_seldom, report
+from satchel.clients.records import CLIENTS
 from satchel.errors import NoIndexError, UsageError
 
 if TYPE_CHECKING:
@@ -170,17 +171,11 @@ def lines_of(entry: Mapping[str, Any]) -> list[str]:
     return [head, *(f"    {item.get('tokens', 0):>5}  {item.get('id', '')}" for item in entry.get("items", ()))]
 
 
-CLIENTS = (
-    "claude-code", "codex", "cursor", "vscode", "zed", "windsurf", "gemini", "opencode", "cline", "copilot", "kiro",
-    "kilo", "roo", "amp", "qwen", "antigravity", "droid",
-)  # fmt: skip
-
-
 def client_options(function: Function, *, is_needed: bool = True) -> Function:
     """CLIENT, --scope, --force and --dry-run."""
     for option in reversed(
         (
-            click.argument("client", type=click.Choice(CLIENTS), required=is_needed,
+            click.argument("client", type=click.Choice([*CLIENTS]), required=is_needed,
                            metavar="CLIENT" if is_needed else "[CLIENT]"),
             click.option("--scope", type=click.Choice(["local", "project", "user"]),
                          help="Whose settings: yours here (local), everybody's here (project), or yours (user)."),
@@ -251,7 +246,20 @@ def _colored(text: str, choice: str) -> str:
     return "\n".join(click.style(line, fg=_COLORS.get(line[:1])) for line in text.split("\n"))
 
 
-@command("setup", shows="the files, their diffs and the next steps", epilog=f"Clients: {', '.join(CLIENTS)}.")
+def _default_scopes() -> str:
+    """Return the clients of each default scope: `local for claude-code, project for the others`."""
+    clients: dict[str, list[str]] = {}
+    for name, client in CLIENTS.items():
+        clients.setdefault(next(iter(client.files)), []).append(name)
+    *few, most = sorted(clients, key=lambda scope: len(clients[scope]))
+    return ", ".join([*(f"{scope} for {' and '.join(clients[scope])}" for scope in few), f"{most} for the others"])
+
+
+@command(
+    "setup",
+    shows="the files, their diffs and the next steps",
+    epilog=f"Clients: {', '.join(CLIENTS)}. Default scope: {_default_scopes()}.",
+)
 @partial(client_options, is_needed=False)
 @click.option("--with-hooks", is_flag=True, help="Also install hooks: the client reports events to satchel.")
 @click.option("--command", "command_text", metavar="TEXT", help="The command that starts satchel (the one used now).")
@@ -272,9 +280,9 @@ def setup_command(
     before it writes, elsewhere it lists the commands. Then it starts the server once, as the client will, and exits
     with status 3 if that fails.
 
-    The difference is shown first; everything else in the file stays as it was, comments and order included. Default
-    scope: local for claude-code, windsurf and cline, user for codex, project for the others. With hooks, the client
-    sends your prompts to satchel on this machine, so they need --with-hooks. `satchel remove CLIENT` undoes all of it.
+    The difference is shown first; everything else in the file stays as it was, comments and order included. With
+    hooks, the client sends your prompts to satchel on this machine, so they need --with-hooks. `satchel remove CLIENT`
+    undoes all of it.
     """
     clients = _offered(invocation) if client is None else [client]
     given: dict[str, Any] = {"with_hooks": with_hooks, "command_text": command_text, "force": force, "is_dry": dry_run}
@@ -397,7 +405,7 @@ def _scopes_to_clear(invocation: Invocation, client: str, scope: str | None) -> 
     """Return the scopes to remove satchel from, all of them without `scope`, and where their files are."""
     from satchel.clients import targets
 
-    scopes = targets.SCOPES[client] if scope is None else (targets.check_scope(client, scope),)
+    scopes = tuple(CLIENTS[client].files) if scope is None else (targets.check_scope(client, scope),)
     try:
         return scopes, places_of(invocation, needs_root=scopes != ("user",))
     except NoIndexError:

@@ -62,8 +62,11 @@ _KINDS = {name: Kind(values["heading"]) for name, values in _LANGUAGES.items()}
 LANGUAGES = frozenset(name for name, kind in _KINDS.items() if kind is Kind.CODE)
 """Programming languages that files are recognised by."""
 
-PROSE = frozenset({"asciidoc", "markdown", "org", "rst"})
-"""Languages of documents with headings that people read."""
+PROSE = frozenset({"asciidoc", "markdown", "org", "rst"}) | {
+    name for name, kind in _KINDS.items() if kind.traits.is_prose and kind is not Kind.DOC
+}
+"""Languages of documents that people read: these among the docs, which are also configuration and data, and all that
+are listed under another kind of prose."""
 
 GRAMMARS = frozenset(name for name, values in _LANGUAGES.items() if "grammar" in values)
 """The languages that have a grammar."""

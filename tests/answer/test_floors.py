@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from satchel.answer import weights as answer_weights
-from satchel.answer.search import admitted, floor_of, is_weak
+from satchel.answer.floors import admitted, floor_of, is_weak
 from satchel.search import weights
 from satchel.search.rank_records import SearchResult
 from satchel.search.strength import relevance_of

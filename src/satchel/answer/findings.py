@@ -1,0 +1,250 @@
+"""What was found for a question in each workspace, and what of it is nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import filterfalse
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from satchel.answer.bearing import evidence_of
+from satchel.answer.plans import Plan, PlannedSection
+from satchel.answer.render.labels import quote
+from satchel.answer.source_lines import Unreadable
+from satchel.answer.workbench import Workbench
+from satchel.safety.sanitize import clean_field
+from satchel.search.bm25 import rarities
+from satchel.search.change_relations import Impact
+from satchel.search.impact_wording import is_wording, speaks_of_impact, written_names
+from satchel.search.mentions import absent_places
+from satchel.search.query import Query
+from satchel.search.searcher import SearchResult, balanced
+from satchel.search.strength import (
+    MAX_ABSENT,
+    absent_words,
+    answer_strength,
+    is_pair,
+    present_names,
+    sure_sentences,
+    words_of_tests,
+)
+from satchel.system.files import SkipReason
+from satchel.types import LESSON_KINDS, LINE_KINDS, Failure, Hit, Kind
+
+if TYPE_CHECKING:
+    from satchel.answer.request import Asked, SearchScope
+    from satchel.store.segments import Lexicon
+
+
+class Gathered(NamedTuple):
+    """The result of one section; empty where it failed."""
+
+    section: PlannedSection
+    result: SearchResult
+
+
+class Findings(NamedTuple):
+    """The results of the search for a question. `embedder_failures` are those of turning it into a vector."""
+
+    query: Query
+    plan: Plan
+    impact: Impact | None
+    rows: Sequence[Gathered]
+    failures: Sequence[Failure]
+    embedder_failures: Sequence[Failure]
+
+    def missing_words(self, bench: Workbench) -> tuple[str, ...]:
+        """Return the telling words and the places of the question that are nowhere in the searched kinds."""
+        kinds = dict.fromkeys(section.kind for section in self.plan.sections if section.is_searched)
+        searched = [kind for kind in kinds if kind is not Kind.COMMIT or len(kinds) == 1]  # a message alone is not here
+        missing = _absent(self.query, [bench.store_of(kind).lexicon(kind) for kind in searched])
+        told = tuple(filterfalse(is_wording, missing)) if speaks_of_impact(self.query.text) else missing
+        files = [bench.store.lexicon(kind) for kind in searched if kind in LINE_KINDS]
+        absent = absent_places(self.query, sure_sentences(self.query), bench.store, files) if files else ()
+        return tuple([*absent, *told][:MAX_ABSENT])
+
+    def words_of_tests(self, bench: Workbench) -> tuple[str, ...]:
+        """Return the telling words of the question that only tests and examples have, of all kinds here."""
+        kinds = [kind for kind in bench.kinds() if kind is not Kind.COMMIT]
+        return words_of_tests(self.query, [(bench.store_of(kind), kind) for kind in kinds])
+
+
+def _absent(query: Query, lexicons: Sequence[Lexicon]) -> tuple[str, ...]:
+    """Return what a question names and none of these lexicons has: words of its subject, and names that it changes.
+
+    Such a name is absent although all of its pieces occur: nothing can break if it is renamed.
+    """
+    names = written_names(query.text) if any(lexicon.chunk_count for lexicon in lexicons) else []
+    known = present_names(names, lexicons)
+    return tuple(dict.fromkeys([*(name for name in names if name not in known), *absent_words(query, lexicons)]))
+
+
+def _is_there(place: str, bench: Workbench) -> bool:
+    """Return whether a word is a place in the tree."""
+    if "/" not in place and "." not in place:
+        return False
+    shown = bench.lines.read(place)
+    return not isinstance(shown, Unreadable) or shown.reason not in (SkipReason.VANISHED, SkipReason.OUTSIDE_ROOT)
+
+
+class Missing(NamedTuple):
+    """What a question names and the files lack: `words` are in none, `notes` are about files that are left out.
+
+    `past` are those of the words that a commit has. `of_tests` are words that only tests and examples have.
+    """
+
+    words: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    past: tuple[str, ...] = ()
+    of_tests: tuple[str, ...] = ()
+
+    @property
+    def lacks_feature(self) -> bool:
+        """Whether a feature that was asked for by two words is absent."""
+        return any(map(is_pair, self.words))
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What was searched for, and found on each bench, that of the first workspace first."""
+
+    asked: Asked
+    scope: SearchScope
+    found: tuple[tuple[Workbench, Findings], ...]
+
+    @property
+    def bench(self) -> Workbench:
+        """The bench of the first workspace, which has those of the others."""
+        return self.found[0][0]
+
+    @property
+    def findings(self) -> Findings:
+        """The findings in the first workspace, with the query and the plan of all."""
+        return self.found[0][1]
+
+    @cached_property
+    def rows(self) -> list[tuple[Workbench, Gathered]]:
+        """The sections of all workspaces, in each with code and prose on one scale."""
+        return [(bench, row) for bench, findings in self.found for row in balance(findings.rows)]
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The stemmed terms of the question."""
+        return frozenset(term.term for term in self.findings.query.terms)
+
+    @cached_property
+    def rarities(self) -> Mapping[str, float]:
+        """What each term of the question weighs in code: its weight times its rarity there."""
+        return rarities(self.bench.store.lexicon(Kind.CODE), self.findings.query.terms)
+
+    @cached_property
+    def strength(self) -> float:
+        """How well the workspace that answers best answers the question."""
+        return max(
+            answer_strength({row.section.kind: row.result.strength for row in findings.rows if row.section.is_searched})
+            for _, findings in self.found
+        )
+
+    @cached_property
+    def total_weight(self) -> float:
+        """The weights of all sections with results."""
+        every = {(row.section.kind, row.section.title): row.section.weight for _, row in self.rows if row.result.hits}
+        return sum(every.values()) or 1.0
+
+    @property
+    def lessons(self) -> list[Hit]:
+        """The records that bear on the request, of all workspaces, each once."""
+        rows = (row for _, findings in self.found for row in findings.rows if row.result.bar)
+        return [*{hit.chunk.id: hit for row in rows for hit in row.result.hits}.values()]
+
+    @property
+    def lessons_told(self) -> list[dict[str, Any]]:
+        """The best records that did not come unasked, each with the reason and the evidence that it bears.
+
+        Of records that came the evidence is among their signals.
+        """
+        rows = [row.result for _, findings in self.found for row in findings.rows if row.result.bar]
+        told = [(hit, "better ones have the room") for result in rows for hit in result.beyond]
+        told += [(hit, f"needed: {result.bar}") for result in rows for hit in result.below]
+        return [
+            {"id": hit.chunk.id, "title": hit.chunk.title, "reason": reason, "evidence": evidence_of(hit.signals)}
+            for hit, reason in told
+        ]
+
+    @property
+    def without_lessons(self) -> Searched:
+        """What was found without the kinds of lessons, as if they had not been searched."""
+
+        def without(findings: Findings) -> Findings:
+            sections = tuple(section for section in findings.plan.sections if section.kind not in LESSON_KINDS)
+            rows = [row for row in findings.rows if row.section.kind not in LESSON_KINDS]
+            return findings._replace(plan=findings.plan._replace(sections=sections), rows=rows)
+
+        return replace(self, found=tuple((bench, without(findings)) for bench, findings in self.found))
+
+    @property
+    def impacts(self) -> list[tuple[str, Impact]]:
+        """The dependents of the change or definition in question, with the prefix of their workspace."""
+        return [(bench.prefix, findings.impact) for bench, findings in self.found if findings.impact is not None]
+
+    @cached_property
+    def missing(self) -> Missing:
+        """What the question names and no workspace has, after a look at the files that are not indexed."""
+        first, *others = [findings.missing_words(bench) for bench, findings in self.found]
+        words = tuple(word for word in first if all(word in missing for missing in others))
+        looks = [look for bench, _ in self.found if (look := bench.left_out) is not None] if words else []
+        looked = [look(words) for look in looks]
+        places = {word: place for left in looked for word, place in left.places.items()}
+        absent = [word for word in words if word not in places]
+        # A file that is new, or that was made unreadable since it was indexed.
+        absent = [word for word in absent if not any(_is_there(word, bench) for bench, _ in self.found)]
+        notes = [f"{quote(clean_field(word, 40))} is in {place}" for word, place in places.items()]
+        if absent:
+            notes += dict.fromkeys(filter(None, map(str, looked)))
+        names = [word for word in absent if not {"/", ".", " "} & {*word}]
+        histories = [bench.store.lexicon(Kind.COMMIT) for bench, _ in self.found] if names else []
+        mine, *theirs = [findings.words_of_tests(bench) for bench, findings in self.found]
+        of_tests = tuple(word for word in mine if all(word in words for words in theirs))
+        return Missing(tuple(absent), tuple(notes), tuple(present_names(names, histories)), of_tests)
+
+    def nowhere(self, words: Sequence[str]) -> tuple[str, ...]:
+        """Return those of these missing words that the kinds which were not searched do not have either."""
+        for bench, findings in self.found if words else ():
+            kinds = (kind for kind in bench.kinds() if kind is not Kind.COMMIT)
+            absent = _absent(findings.query, [bench.store_of(kind).lexicon(kind) for kind in kinds])
+            words = tuple(word for word in words if word in absent)
+        return tuple(words)
+
+    @property
+    def with_vectors(self) -> bool:
+        """Whether any section was compared by vectors."""
+        return any(row.result.with_vectors for _, findings in self.found for row in findings.rows)
+
+    @property
+    def vector_counts(self) -> dict[str, str]:
+        """Numbers of records that were compared by vector, by workspace and type: `{"memories": "12/40"}`."""
+        return {
+            f"{bench.prefix}{row.section.kind.plural}": f"{row.result.with_vectors}/{row.result.chunks}"
+            for bench, findings in self.found
+            for row in findings.rows
+            if row.result.with_vectors is not None
+        }
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """What went wrong while searching, each once."""
+        every = (note for _, findings in self.found for note in (*findings.failures, *findings.embedder_failures))
+        return tuple(dict.fromkeys(every))
+
+
+def balance(rows: Sequence[Gathered]) -> list[Gathered]:
+    """Return the rows with code and prose on one scale, where both were searched for the question itself."""
+    searched = {row.section.kind: row.result for row in rows if row.section.is_searched}
+    results = balanced(searched)
+    return [
+        row._replace(result=results[row.section.kind])
+        if row.section.is_searched and row.result is searched[row.section.kind]
+        else row
+        for row in rows
+    ]
