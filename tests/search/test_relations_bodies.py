@@ -146,3 +146,9 @@ def test_calls_through_fields_results_and_inner_imports_resolve_in_unread_bodies
     code = open_files(SHOP)
     assert code.callers("shop/names.py::Name.get") == ["shop/shop.py:9", "shop/shop.py:21"]
     assert code.callers("shop/labels.py::Label.show") == ["shop/shop.py:15"]
+
+
+def test_a_call_by_another_name_that_an_import_in_a_function_gives_is_found(open_files: Open) -> None:
+    again = "def show():\n    from shop.names import (\n        Name as Title,\n    )\n\n    return Title()\n"
+    code = open_files({**SHOP, "shop/again.py": again})
+    assert "shop/again.py:6" in code.callers("shop/names.py::Name")
