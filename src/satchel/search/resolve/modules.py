@@ -311,9 +311,11 @@ class Imports(ABC):
         """Return what a name is inside a module."""
         if module.language == "lua":
             return self._of_table(module, name)
-        own, file = self.in_module(module, name), self.code.file(module.path)
-        if own or file is None:
-            return own or (self.modules.child(module, name) or OUTSIDE,)
+        if own := self.in_module(module, name):
+            return own
+        file = self.code.file(module.path)
+        if file is None:
+            return (self.modules.child(module, name) or OUTSIDE,)
         if name == "default":
             match = _DEFAULT_EXPORT.search(file.source.decode("utf-8", "replace"))
             return (self.in_module(module, match[1] or match[2]) if match else ()) or (OUTSIDE,)
@@ -475,7 +477,8 @@ class Imports(ABC):
     def imported(self, file: SourceFile, imported: Import, name: str) -> Entities:
         """Return what an import binds to a name."""
         family, statement, written = FAMILIES[file.language], file.lines(imported.start, imported.end), re.escape(name)
-        alias = re.search(rf"([\w$]+)(?:\s+as\s+|\s*:\s*){written}\b", statement)
+        may_rename = "as" in statement or ":" in statement
+        alias = re.search(rf"([\w$]+)(?:\s+as\s+|\s*:\s*){written}\b", statement) if may_rename else None
         if family == "rust":
             whole, last = self.module_of(file, imported), imported.target.rpartition("::")[2]
             return whole if last == name or (alias and last == alias[1]) else self.of_members(whole, name)
