@@ -44,7 +44,7 @@ demo: $(BASE_INSTALLED) ## install, index this repository, and answer a question
 
 check: lint types base test ## every check that a change must pass: format, lint, types, an install without extras, tests
 
-check-all: lint types base test test-thorough test-server check-adapters ## the same, and what takes minutes
+check-all: lint types base test test-thorough test-server check-adapters bench-gate ## the same, and what takes minutes
 
 # What is tested is the package as it is built: another one than the environment was made with takes its place.
 check-adapters: $(INTEGRATIONS_INSTALLED) ## each of integrations/, built, against the real framework in an environment of its own
@@ -95,7 +95,7 @@ bench: $(INSTALLED) ## the benchmarks whose data is here; says what it leaves ou
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/bench.sh
 
 BASE_COMMIT ?=
-bench-gate: $(INSTALLED) ## compare the speed with that of the last tag (BASE_COMMIT=... for another commit): no ratio above 1.15
+bench-gate: $(INSTALLED) ## compare the speed with the last tag, else an earlier commit (BASE_COMMIT=...): no ratio above 1.15
 	$(BIN)/python benchmarks/gate.py $(if $(BASE_COMMIT),--base $(BASE_COMMIT))
 
 SAMPLE ?=

@@ -10,7 +10,6 @@ once with the same tokenizer, which says how fast the machine was just then.
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import random
 import statistics
@@ -20,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from options import keep
 from stopwatch import laps
 
 from satchel import AssemblyOptions, ContextAssembler
@@ -122,10 +122,7 @@ def main() -> None:
         "rounds": ROUNDS,
         "cases": [case(*row) for row in CASES],
     }
-    text = json.dumps(report, indent=1)
-    print(text)
-    if arguments.out is not None:
-        arguments.out.write_text(text + "\n", encoding="utf-8")
+    keep(report, arguments.out)
 
 
 if __name__ == "__main__":

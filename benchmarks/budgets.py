@@ -27,7 +27,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stopwatch import fresh_home, laps, processor_seconds, run
+from stopwatch import base_home, fresh_home, laps, run
+from two_versions import provider_of
 
 BUDGETS = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 50_000, 100_000)
 BEFORE_BUDGETS = BUDGETS[:6]
@@ -51,9 +52,10 @@ BEFORE: Mapping[str, Any] = {"limit": EVERY_ITEM}
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question at one budget: median processor seconds, peak memory of the process, tokens of the answer."""
+    """One question at one budget: median seconds of both clocks, peak memory of the process, tokens of the answer."""
 
     cpu_s: float
+    wall_s: float
     peak_mb: float
     tokens: int
 
@@ -65,13 +67,11 @@ def ask(tree: str, question: str, options: Mapping[str, Any], runs: int) -> Aske
     with Satchel.open(tree) as opened:
         opened.index()
         opened.assemble(question, refresh=False, max_tokens=BUDGETS[0])
-        seconds = []
-        for _ in range(runs):
-            started = processor_seconds()
-            used = opened.assemble(question, refresh=False, **options).usage.used
-            seconds.append(processor_seconds() - started)
+        used: list[int] = []
+        measured = laps(lambda: used.append(opened.assemble(question, refresh=False, **options).usage.used), runs)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return Asked(round(statistics.median(seconds), 4), round(peak, 1), used)
+    processor, wall = statistics.median(one.cpu for one in measured), statistics.median(one.wall for one in measured)
+    return Asked(round(processor, 4), round(wall, 4), round(peak, 1), used[0])
 
 
 def asked_apart(
@@ -118,6 +118,7 @@ def row(budget: int, every: Sequence[Asked]) -> dict[str, Any]:
     return {
         "budget": budget,
         "cpu_s": round(statistics.median(one.cpu_s for one in every), 4),
+        "wall_s": round(statistics.median(one.wall_s for one in every), 4),
         "slowest_cpu_s": max(one.cpu_s for one in every),
         "peak_mb": max(one.peak_mb for one in every),
         "tokens": round(statistics.median(one.tokens for one in every)),
@@ -149,11 +150,12 @@ def explained(tree: Path, runs: int, environment: Mapping[str, str]) -> dict[str
 
 def measured_tree(tree: Path, runs: int, before: Path | None, homes: Path) -> dict[str, Any]:
     """Everything about one repository."""
-    environment = fresh_home(homes / "now" / tree.name)
+    environment = base_home(homes / "now" / tree.name)
     result: dict[str, Any] = {name: grown(tree, BUDGETS, options, runs, environment) for name, options in MODES.items()}
     result["explain"] = explained(tree, runs, environment)
     if before is not None:
-        old = {**fresh_home(homes / "before" / tree.name), "PYTHONPATH": str(before)}
+        variables = {"PYTHONPATH": str(before), "SATCHEL_EMBED_PROVIDER": provider_of(before)}
+        old = fresh_home(homes / "before" / tree.name) | variables
         result["before"] = grown(tree, BEFORE_BUDGETS, BEFORE, 1, old)
     return result
 

@@ -32,11 +32,10 @@ import memory
 import multihop
 import numpy as np
 import prose
-from localization.dataset import load_instances, load_scorer
+from localization.dataset import Instance, load_instances, load_scorer
 from options import positive
 from questions.dataset import Question
 from questions.dataset import load as load_questions
-from strength import area, foreign
 
 from satchel import Satchel
 from satchel.answer import weights as answer_weights
@@ -61,6 +60,24 @@ PROVIDERS = {"table": "static", "MiniLM": "minilm"}
 Row = dict[str, Any]
 Rows = Iterator[Row]
 Needed = Callable[[Hit], bool]
+
+
+def area(rows: Sequence[tuple[float, bool]]) -> float:
+    """The area under the curve: how often a right one is above a wrong one; equal ones count half."""
+    values = np.array([value for value, _ in rows])
+    right = np.array([is_right for _, is_right in rows])
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
+    wins = ranks[right].sum() - right.sum() * (right.sum() + 1) / 2
+    return round(float(wins / (right.sum() * (~right).sum())), 4)
+
+
+def foreign(instance: Instance, instances: Sequence[Instance], chance: random.Random) -> Iterator[Instance]:
+    """An issue of another project in the same language, where there is one, and one in another language."""
+    others = [row for row in instances if row["repo"] != instance["repo"]]
+    same = [row for row in others if row["lang"] == instance["lang"]]
+    yield chance.choice(same or others)
+    yield chance.choice([row for row in others if row["lang"] != instance["lang"]])
 
 
 def ask(satchel: Satchel, kind: Kind, question: str, needed: Needed | None, **about: Any) -> Rows:

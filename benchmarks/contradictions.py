@@ -10,10 +10,12 @@ statements of all pairs. Of the latter 20 have a plain later fact against a proh
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from options import keep, output
+from stopwatch import homes
 
 from satchel import Satchel
 from satchel.search.contradictions import contradicts
@@ -48,12 +50,11 @@ def measure_successors(root: Path) -> dict[str, Any]:
     """
     rows = pairs(SUCCESSORS)
     told = {mark: [contradicts(old, new) for one, old, new in rows if one == mark] for mark in "x-!"}
-    homes = {f"XDG_{name}_HOME": str(root / name.lower()) for name in ("CACHE", "CONFIG", "DATA", "STATE")}
     kept = 0
     for number, (_, old, new) in enumerate(row for row in rows if row[0] == "!"):
         folder = root / str(number)
         folder.mkdir()
-        with Satchel.open(folder, root=folder, settings={"embed.provider": "off"}, environ=homes) as engine:
+        with Satchel.open(folder, root=folder, settings={"embed.provider": "off"}, environ=homes(root)) as engine:
             first = engine.memories.add(old).memory.id
             second = engine.memories.add(new).memory.id
             found = {one.memory.id: one for one in engine.memories.search(new)}
@@ -68,8 +69,7 @@ def measure_successors(root: Path) -> dict[str, Any]:
 
 def measure_memory(root: Path) -> dict[str, Any]:
     """Return the same for a memory of all older statements: the named one must be that of the pair."""
-    homes = {f"XDG_{name}_HOME": str(root / name.lower()) for name in ("CACHE", "CONFIG", "DATA", "STATE")}
-    with Satchel.open(root, root=root, settings={"embed.provider": "off"}, environ=homes) as engine:
+    with Satchel.open(root, root=root, settings={"embed.provider": "off"}, environ=homes(root)) as engine:
         for _, old, _ in pairs():
             engine.memories.add(old)
         named = [(mark, old, new, engine.memories.contradicted(new)) for mark, old, new in pairs()]
@@ -85,14 +85,11 @@ def measure_memory(root: Path) -> dict[str, Any]:
 def main() -> None:
     """Measure, and print and store the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, help="file for the result")
+    parser.add_argument("--out", type=output, help="file for the result")
     out = parser.parse_args().out
     with tempfile.TemporaryDirectory() as folder:
         told = {**measure(), "memory": measure_memory(Path(folder)), "successors": measure_successors(Path(folder))}
-        text = json.dumps(told, indent=1, ensure_ascii=False)
-    print(text)
-    if out:
-        out.write_text(text + "\n", "utf-8")
+        keep(told, out)
 
 
 if __name__ == "__main__":

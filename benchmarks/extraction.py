@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from options import keep, output
+
 from satchel.memory.review import Suggestion, proposed
 from satchel.safety import sanitize
 from satchel.sources.conversations import Exchange, read_transcript
@@ -117,14 +119,11 @@ def measure(propose: Callable[[Sequence[Exchange]], Sequence[Suggestion]], file:
 def main() -> None:
     """Measure, and print and store the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, help="file for the result")
+    parser.add_argument("--out", type=output, help="file for the result")
     out = parser.parse_args().out
     files = {"rules": PIECES, "unseen": UNSEEN, "further": FURTHER, "blind": BLIND, "fresh": FRESH}
     measured = {name: measure(proposed, file) for name, file in files.items()}
-    text = json.dumps(measured, indent=1, ensure_ascii=False)
-    print(text)
-    if out:
-        out.write_text(text + "\n", "utf-8")
+    keep(measured, out)
 
 
 if __name__ == "__main__":

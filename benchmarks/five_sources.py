@@ -27,6 +27,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from options import keep
 from stopwatch import Lap, fresh_home, lap, quantiles, resident_bytes
 
 import satchel
@@ -287,10 +288,7 @@ def main() -> None:
     parser.add_argument("--words-only", action="store_true")
     chosen = parser.parse_args()
     result = measure(chosen.chunks, chosen.commits, chosen.memories, chosen.experiences, dense=not chosen.words_only)
-    text = json.dumps(result, indent=1)
-    if chosen.out is not None:
-        chosen.out.write_text(text + "\n", encoding="utf-8")
-    print(text)
+    keep(result, chosen.out)
 
 
 if __name__ == "__main__":

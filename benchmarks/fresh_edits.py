@@ -24,7 +24,6 @@ The exit status is 1 when any check fails. Equal seeds and repositories give equ
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import re
@@ -38,6 +37,7 @@ from pathlib import Path
 from typing import Any
 
 from fresh_oracle import Lines, Oracle, Outcome
+from options import keep
 
 from satchel import Satchel
 from satchel.store.records import PUBLISHED
@@ -280,10 +280,7 @@ def main() -> int:
         "examples": (outcome.wrong_slices + outcome.wrong_labels)[:MAX_EXAMPLES],
         "seconds": round(time.monotonic() - started, 1),
     }
-    text = json.dumps(result, indent=2, ensure_ascii=False)
-    print(text)
-    if arguments.out is not None:
-        arguments.out.write_text(text + "\n", encoding="utf-8")
+    keep(result, arguments.out)
     return 1 if outcome.wrong_slices or outcome.wrong_labels else 0
 
 

@@ -11,7 +11,6 @@ with other words, in a process that has answered before. Nothing is kept of form
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import resource
@@ -21,6 +20,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+from options import keep
 
 from satchel import Satchel, __version__
 from satchel import text as words
@@ -153,10 +154,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         result = measure(Path(folder), given.questions, given.nodes, given.edges)
-    text = json.dumps(result, indent=2)
-    print(text)
-    if given.out is not None:
-        given.out.write_text(text + "\n", encoding="utf-8")
+    keep(result, given.out)
 
 
 if __name__ == "__main__":

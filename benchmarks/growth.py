@@ -4,7 +4,7 @@
 
 Each tree is cloned and gets a new home. The first answer is a whole `satchel context` without an index; `index` is a
 whole first `satchel index`, in turns with that of the rival where its environment is here. The questions are asked in
-one process that is up to date, twice.
+one process that is up to date, twice, to `find` code: `speed_questions.py` says which.
 """
 
 from __future__ import annotations
@@ -19,15 +19,34 @@ from pathlib import Path
 from typing import Any
 
 from localization.rivals import rival_system
-from speed import MAX_TOKENS, RIVAL, SATCHEL, SHORT_QUESTIONS, Homes, cloned
-from stopwatch import Lap, PeakMemory, lap, quantiles, run, summary
+from speed_questions import questions, thinned
+from stopwatch import Lap, PeakMemory, base_home, lap, quantiles, run, summary
+from two_versions import MAX_TOKENS, cloned
 
 from satchel import Satchel
+
+SATCHEL = (sys.executable, "-m", "satchel")
+RIVAL = "contextsmith-lexical"
+QUESTIONS = 40
+
+
+class Homes:
+    """Homes that nothing was written to yet."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._count = 0
+
+    def new(self) -> dict[str, str]:
+        """The environment of the next one."""
+        self._count += 1
+        return base_home(self._folder / str(self._count))
 
 
 def measured(tree: Path, homes: Homes, rounds: int) -> dict[str, Any]:
     """The row of one tree."""
-    first_question = [*SATCHEL, "context", SHORT_QUESTIONS[0], "--max-tokens", str(MAX_TOKENS)]
+    every = thinned(questions(tree), QUESTIONS)
+    first_question = [*SATCHEL, "context", every[0], "--max-tokens", str(MAX_TOKENS)]
     first, index, rival = [], [], []
     try:
         command = ["sh", "-c", rival_system(RIVAL).index]
@@ -47,7 +66,7 @@ def measured(tree: Path, homes: Homes, rounds: int) -> dict[str, Any]:
         ask = partial(opened.assemble, max_tokens=MAX_TOKENS, types=["code"], purpose="find")
         ask("warm up")
         for laps in asked.values():
-            laps += [lap(partial(ask, question)) for question in SHORT_QUESTIONS]
+            laps += [lap(partial(ask, question)) for question in every]
     with (
         subprocess.Popen([*SATCHEL, "index", "--quiet"], cwd=tree, env=homes.new()) as process,
         PeakMemory(process.pid) as peak,

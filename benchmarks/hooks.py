@@ -36,6 +36,7 @@ from typing import Any
 import usual_words
 from code_pool import documents, load_pool, questions
 from localization.dataset import evaluation_folder, load_instances
+from options import keep
 from questions.dataset import load
 from stopwatch import Lap, fresh_home, lap, quantiles
 
@@ -320,10 +321,7 @@ def main() -> int:
         result["processes"] = measure(folder, options.documents, options.runs)
         if not options.keep:
             shutil.rmtree(folder)
-    text = json.dumps(result, indent=1)
-    if options.out:
-        options.out.write_text(text + "\n", encoding="utf-8")
-    print(text)
+    keep(result, options.out)
     return 0
 
 

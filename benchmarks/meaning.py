@@ -4,7 +4,7 @@
 
 `conversations`: LoCoMo, asked as in benchmarks/memory.py. `lessons`: two projects with 300 records each and 32 tasks:
 how many deciding records are among the first five of their kind, and how many neutral prompts get records. `groups`:
-the sets of benchmarks/values_sets.py. `prose`: those of benchmarks/prose.py, if DIR has `flask` and `pytest`.
+the five sets of benchmarks/values.py. `prose`: those of benchmarks/prose.py, if DIR has `flask` and `pytest`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 import memory
 import prose
-import values_sets
+import values
 
 from satchel import Satchel, __version__
 
@@ -75,9 +75,9 @@ def rank(satchel: Satchel, prompt: str, kind: str, lesson: str) -> int | None:
 def groups(provider: str) -> Mapping[str, Any]:
     """Purity and coverage over the sets."""
     measured = []
-    for rows in values_sets.sets().values():
+    for rows in values.sets().values():
         with tempfile.TemporaryDirectory() as folder:
-            measured.append(values_sets.measure(rows, provider, Path(folder)))
+            measured.append(values.measured_set(rows, provider, Path(folder)))
     return {key: round(sum(row[key] for row in measured) / len(measured), 3) for key in ("purity", "coverage")}
 
 

@@ -22,8 +22,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from labelled import keep
-from options import folder, output
+from options import folder, keep_under, output
 
 DOORS = ("hook", "edit", "context", "situation")
 SUPERSEDED = "superseded fact"
@@ -81,7 +80,8 @@ def main() -> None:
         answers = given.answers or Path(temporary, "answers.jsonl")
         if given.answers is None:
             asked(given, data / "score_memory_help.py", answers)
-        keep(given, counted([*map(json.loads, answers.read_text(encoding="utf-8").splitlines())], kinds))
+        rows = [*map(json.loads, answers.read_text(encoding="utf-8").splitlines())]
+        keep_under(given.label, counted(rows, kinds), given.out)
 
 
 if __name__ == "__main__":

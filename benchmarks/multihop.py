@@ -19,6 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from options import keep
+
 from satchel import Satchel, __version__
 
 BASELINES = {"BM25": {"r5": 0.601, "all10": 0.521}, "BM25 with link expansion": {"r5": 0.674, "all10": 0.596}}
@@ -118,10 +120,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         result = run(given.data, Path(folder), words_only=given.words_only)
-    text = json.dumps(result, indent=2)
-    print(text)
-    if given.out is not None:
-        given.out.write_text(text + "\n", encoding="utf-8")
+    keep(result, given.out)
 
 
 if __name__ == "__main__":

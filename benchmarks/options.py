@@ -1,10 +1,12 @@
-"""Types of command line options for argparse, which tells a bad value in a sentence before anything is measured."""
+"""Types of command line options for argparse, which tells a bad value before anything is measured, and results."""
 
 from __future__ import annotations
 
+import json
 import os
 from argparse import ArgumentTypeError
 from pathlib import Path
+from typing import Any
 
 
 def natural(text: str) -> int:
@@ -38,3 +40,19 @@ def output(text: str) -> Path:
     if file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
         raise ArgumentTypeError(f"{text} cannot be written: it is a folder, or may not be changed")
     return file
+
+
+def keep(result: Any, out: Path | None) -> None:
+    """Print a result, and store it where a file is given."""
+    text = json.dumps(result, indent=1, ensure_ascii=False)
+    print(text)
+    if out is not None:
+        out.write_text(text + "\n", encoding="utf-8")
+
+
+def keep_under(label: str, result: Any, out: Path | None) -> None:
+    """Print a result, and add it under its label to what a file has."""
+    print(json.dumps(result))
+    if out is not None:
+        stored = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
+        out.write_text(json.dumps({**stored, label: result}, indent=1) + "\n", encoding="utf-8")

@@ -1,9 +1,9 @@
-"""Where the processor time of a warm question goes, stage by stage, on a repository given by its path.
+"""Where the processor time of a warm question goes, stage by stage, on repositories given by their paths.
 
-    python benchmarks/profile_stages.py TREE [--rounds 5] --out benchmarks/results/profile_stages.json
+    python benchmarks/profile_stages.py TREE... [--rounds 5] --out benchmarks/results/profile_stages.json
 
 The timers are exclusive: the time of an inner stage is not counted for the outer one. They add about a millisecond to a
-question; the totals are measured without them. The tree is cloned, so nothing is written into it.
+question; the totals are measured without them. The trees are cloned, so nothing is written into them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from speed import MAX_TOKENS, cloned, questions
-from stopwatch import fresh_home, milliseconds
+from speed_questions import questions
+from stopwatch import base_home, milliseconds
+from two_versions import MAX_TOKENS, cloned
 
 import satchel
 from satchel import Satchel
@@ -163,9 +164,9 @@ def measure(tree: Path, rounds: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="satchel-profile-") as name:
         folder = Path(name)
         work = cloned(tree, folder / "trees")
-        every = [question for group in questions(tree).values() for question in group]
+        every = questions(work)
         kinds = {"code": ["code"], "all": []}
-        with Satchel.open(work, environ=fresh_home(folder / "home")) as opened:
+        with Satchel.open(work, environ=base_home(folder / "home")) as opened:
             opened.index()
             result: dict[str, dict[str, Any]] = {
                 name: {
@@ -200,18 +201,19 @@ def commit(folder: Path) -> str:
 def main() -> int:
     """Measure, print the tables and store the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tree", type=Path, help="a git work tree")
+    parser.add_argument("trees", type=Path, nargs="+", metavar="TREE", help="a git work tree")
     parser.add_argument("--rounds", type=int, default=5, help="times that each question is asked; the fastest counts")
     parser.add_argument("--out", type=Path, help="where to store the JSON")
     options = parser.parse_args()
-    result = measure(options.tree.resolve(), options.rounds)
-    for name in ("code", "all"):
-        figures = result[name]
-        print(f"{name}: first {figures['first_cpu_ms']}, again {figures['again_cpu_ms']}")
-        for row in figures["stages"]:
-            print(f"  {row['stage']:14} {row['median_ms']:8.2f} {row['mean_ms']:8.2f} ms {row['calls']:8.1f} calls")
+    every = [measure(tree.resolve(), options.rounds) for tree in options.trees]
+    for result in every:
+        for name in ("code", "all"):
+            figures = result[name]
+            print(f"{result['tree']['name']}, {name}: first {figures['first_cpu_ms']}, again {figures['again_cpu_ms']}")
+            for row in figures["stages"]:
+                print(f"  {row['stage']:14} {row['median_ms']:8.2f} {row['mean_ms']:8.2f} ms {row['calls']:8.1f} calls")
     if options.out:
-        options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        options.out.write_text(json.dumps(every, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

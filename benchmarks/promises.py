@@ -1,11 +1,10 @@
-"""Whether what satchel promises about code, lists and absence holds, and faults that users of other tools reported.
+"""What satchel promises about code, lists, absence and formats, tried on small folders where no test tries it.
 
     python benchmarks/promises.py --out benchmarks/results/promises.md
 
-Each case makes a small folder, asks as a user would, and looks for texts that have to be in the answer or must not be.
-A case names what was answered before it was corrected, and the test that keeps it. A case without commands cannot be
-told from a few files; its last column says what measures it. C: promises; B: kinds of public bug reports, with inputs
-of our own.
+Each case makes a folder, asks as a user would, and looks for texts that have to be in the answer or must not be; it
+says what was answered before it was corrected. C: promises. B and F: kinds of public bug reports, with inputs of our
+own; those of F are by a reader who had not written what they try. P: what new users stumbled over.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import json
 import os
 import re
 import shlex
@@ -22,136 +20,149 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from options import output
-from promises_cases import Case, Files, Run
-from promises_further import FURTHER
 
 TREE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TREE / "src"))
 
-INSIDE: Files = {
-    "a.py": "class Outer:\n    class Base:\n        pass\n\n\nclass Kid(Outer.Base):\n    pass\n",
-    "b.rb": "module M\n  class Plug\n  end\n  class Child < Plug\n  end\nend\n",
-    "c.h": "namespace n { class Sink {}; class FileSink : public Sink {}; }\n",
-    "d.cs": "namespace N { public interface IJob {} public class Job : IJob {} }\n",
-    "e.ts": "export namespace n {\n  export class Top {}\n  export class Low extends Top {}\n}\n",
-}
-MUX = "package mux\n\n" + "".join(f"func Route{n}() int {{\n\treturn {n}\n}}\n\n" for n in range(60))
-NESTED = {
-    "src/a/Builder.java": "package a;\npublic interface Builder<T> {\n  T build();\n}\n",
-    "src/a/Maker.java": "package a;\npublic class Maker implements Builder<String> {\n"
-    "  public static class Builder {\n    int n;\n  }\n  public String build() { return null; }\n}\n",
-}
-REDIRECT = {
-    "lib/helpers.rb": "module Web\n  module Helpers\n    def redirect(to)\n      to\n    end\n  end\nend\n",
-    "lib/tossing.rb": "module Rack\n  class Tossing\n    def redirect(env)\n      env\n    end\n  end\nend\n",
-    "test/app_test.rb": "get '/' do\n  redirect '/there'\nend\n",
-}
-QUEUE = {
-    "queue.h": "class Queue {\npublic:\n    void drain_();\n    void close();\n};\n",
-    "queue.cpp": '#include "queue.h"\nvoid Queue::drain_() {}\nvoid Queue::close() {\n    drain_();\n}\n',
-    "pump.cpp": "template <typename T>\nvoid Pump<T>::stop() {\n    drain_();\n}\n",
-}
-SERVICE = {
-    "svc.ts": "export interface ISvc { start(x: number): number; halt(): void }\n"
-    "export const begin = (s: ISvc) => s.start(1)\n",
-}
+Files = Mapping[str, str | bytes]
+
+
+class Run(NamedTuple):
+    """One command in the folder, after `before` (shell commands), with texts that must and must not be printed."""
+
+    command: str
+    present: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+
+
+class Case(NamedTuple):
+    """A case: its number, what is tried, what was answered before, its files and its commands."""
+
+    number: str
+    steps: str
+    before: str
+    files: Files = MappingProxyType({})
+    runs: tuple[Run, ...] = ()
+
+
+RIGHT = "as it should be"
+
 SHOP = {
     "shop/prices.py": "def cents(price):\n    return round(price * 100)\n",
     "shop/cart.py": "from shop.prices import cents\n\n\ndef total(rows):\n    return sum(map(cents, rows))\n",
     "tests/test_cart.py": "from shop.cart import total\n\n\ndef test_total():\n    assert total([]) == 0\n",
     "docs/guide.md": "# Guide\n\nPrices are in euros.\n",
 }
-NOTEBOOK = {
-    "n.ipynb": json.dumps(
-        {
-            "cells": [
-                {"cell_type": "markdown", "metadata": {}, "source": ["# Frames\n"]},
-                {
-                    "cell_type": "code",
-                    "metadata": {},
-                    "outputs": [{"data": {"image/png": "iVBORw0KGgo" * 40}, "output_type": "display_data"}],
-                    "source": ["def load_frame(path):\n", "    return open(path)\n"],
-                },
-            ],
-            "metadata": {"kernelspec": {"name": "python3", "language": "python"}},
-            "nbformat": 4,
-        },
-        indent=1,
+ODD = {
+    'docs/naïve "quoted".md': "# Naïve\n\nThe zebra_rule is here.\n",
+    "src/it's a name.py": "def zebra_blank():\n    return 1\n",
+    "-rf.py": "def zebra_dash():\n    return 1\n",
+    "src/[a]{b}*.py": "def zebra_glob():\n    return 1\n",
+    "src/日本.py": "def zebra_japan():\n    return 1\n",
+    "src/tab\there.py": "def zebra_tab():\n    return 1\n",
+}
+LONG = {
+    "web/data.ts": f"export const ICON = 'data:image/png;base64,{'iVBORw0KGgo' * 9000}'\n\n"
+    "export function afterTheIcon() {\n  return ICON.length\n}\n",
+    "big/table.sql": "".join(f"INSERT INTO prices VALUES ({n}, 'item {n}', {n * 3});\n" for n in range(60_000))
+    + "CREATE VIEW zebra_view AS SELECT 1;\n",
+}
+TEMPLATES = {
+    "app/tasks.py": "def send_invoice(order):\n    return order\n",
+    "app/use.py": "from app.tasks import send_invoice\n\nsend_invoice(1)\n",
+    "app/page.html": "<p>{{ send_invoice(order) }}</p>\n",
+    "deploy/beat.yaml": "tasks:\n  - name: app.tasks.send_invoice\n",
+    "db/hook.sql": "SELECT py_call('send_invoice', 1);\n",
+    "pyproject.toml": '[project.scripts]\ninvoice = "app.tasks:send_invoice"\n',
+}
+MACHINE = {
+    "src/Tax.kt": "package shop\n\nclass Tax {\n    fun grossPrice(net: Int): Int = net * 2\n}\n",
+    "src/Use.java": "package shop;\nclass Use { int go(Tax tax) { return tax.grossPrice(1); } }\n",
+    "src/Use.scala": "package shop\nobject Use { def go(tax: Tax) = tax.grossPrice(1) }\n",
+    "build.gradle": "println new shop.Tax().grossPrice(3)\n",
+}
+BRIDGE = {
+    "lib/motor.c": "int motor_start(int speed) {\n    return speed;\n}\n",
+    "lib/motor.h": "int motor_start(int speed);\n",
+    "app/main.cpp": '#include "../lib/motor.h"\nint main() {\n    return motor_start(1);\n}\n',
+    "py/drive.py": "import ctypes\n\nlib = ctypes.CDLL('motor')\nlib.motor_start(3)\n",
+    "web/panel.html": '<button onclick="motor_start(2)">Go</button>\n',
+}
+PARTIAL = {
+    "Repo.cs": "namespace Shop.Data;\n\npublic interface IRepo<T> { }\n\npublic record Row(int Id) : IRepo<int>;\n\n"
+    "public partial class Store : IRepo<string>\n{\n}\n",
+    "Repo.More.cs": "namespace Shop.Data;\n\npublic partial class Store\n{\n    public int Count() => 1;\n}\n\n"
+    "public class Uses\n{\n    private readonly Store _store = new();\n    public int Go() => _store.Count();\n}\n",
+}
+CHANGED = {
+    "shop/old.py": "def price_of(item):\n    total = item * 2\n    total += 1\n    total += 2\n    return total\n",
+    "shop/gone.py": "def vanish(item):\n    return item\n",
+    "shop/use.py": "from shop.gone import vanish\n\n\ndef go(item):\n    return vanish(item)\n",
+    "docs/alt.md": "# Alt\n\nOne line.\n",
+}
+HOSTILE = {
+    "docs/evil.md": "# <details open><summary>zebra topic</summary>\n\nThe zebra topic is here.\n\n"
+    "## [zebra link](javascript:alert(1)) <script>alert(1)</script>\n\nThe zebra link.\n",
+    "docs/![x](http:evil.example) zebra.md": "# Plain\n\nThe zebra file name.\n",
+}
+RULES = {
+    "CLAUDE.md": "See (@docs/a.md), `@docs/code.md` and:\n\n```\n@docs/fenced.md\n```\n\n- @docs/b.md; then stop\n",
+    "docs/a.md": "Rule A: round down.\nAlso @./deep/c.md!\n",
+    "docs/deep/c.md": "Rule C: deep rule.\nBack to @../a.md\n",
+    "docs/b.md": "Rule B: log it.\n",
+    "docs/code.md": "Rule D: in code.\n",
+    "docs/fenced.md": "Rule E: fenced.\n",
+    "pkg/CLAUDE.md": "Rule P: package rule.\n",
+    "pkg/x.py": "x = 1\n",
+    ".cursor/rules/ts.mdc": '---\nglobs: "**/*.{ts,tsx}"\n---\nRule T: typed only.\n',
+    "web/a.tsx": "export const a = 1\n",
+}
+TERMINAL = """//! Terminals.
+
+/// Returns the default width of a terminal.
+pub fn default_width(size: usize) -> usize {
+    if size > 9 { 120 } else { 80 }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn default_width_of_a_terminal_is_small() { assert_eq!(super::default_width(1), 80); }
+    #[test]
+    fn default_width_of_a_terminal_is_large() { assert_eq!(super::default_width(10), 120); }
+}
+"""
+PLACES = tuple(
+    Run(f"context '{text}'", ("20\t\treturn 16",))
+    for text in (
+        "mux.go:20:5 panics",
+        "see mux.go on line 20",
+        "mux.go(20): error",
+        "mux.go L20-L21 looks wrong",
+        'File "mux.go", line 20',
     )
-}
-CANVAS = {
-    "Plan.md": "# Plan\n\nThe rocket flies.\n",
-    "Board.canvas": json.dumps(
-        {
-            "nodes": [
-                {"id": "a", "type": "text", "text": "Paint the rocket", "x": 1, "y": 2, "width": 3, "height": 4},
-                {"id": "b", "type": "file", "file": "Plan.md", "x": 1, "y": 2, "width": 3, "height": 4},
-            ],
-            "edges": [{"id": "e", "fromNode": "a", "toNode": "b", "label": "needs"}],
-        }
-    ),
-}
-FRONTEND = {
-    "web/price.ts": "export function formatPrice(cents: number): string {\n  return `${cents / 100}`\n}\n",
-    "web/Cart.vue": "<template>\n  <b>{{ formatPrice(total) }}</b>\n</template>\n",
-    "web/Row.svelte": "<b>{formatPrice(row.total)}</b>\n",
-}
-CHINESE = {
-    "docs/zh.md": (
-        "# 指南\n\n使用useState管理状态。然后调用fetchUser。配置文件在config.yaml中。端口8080被占用。"
-        "如果看到ECONNRESET错误。请重启nginx服务\n"
-    ),
-    "pay.py": "def retry_payment(order):\n    return order\n",
-}
-INSTRUCTIONS = {
-    "CLAUDE.md": "Read @docs/a.md. Also @docs/my\\ notes.md, please.\n<!-- @docs/comment.md -->\n",
-    "docs/a.md": "Rule A: never round.\n",
-    "docs/my notes.md": "Rule B: write tests.\n",
-    "docs/comment.md": "Rule C: dead.\n",
-}
-EVENT = json.dumps(
-    {
-        "hook_event_name": "PreToolUse",
-        "session_id": "s",
-        "cwd": "/",
-        "tool_name": "Edit",
-        "tool_input": {"file_path": "a.py"},
-    }
 )
-SENTENCES = ("please fix mux.go:20", "why does mux.go:20 run", "look at mux.go lines 20-21", "mux.go#L20",
-             "mux.go, line 20", "crash in mux.go:20")  # fmt: skip
+DEFAULTS = {
+    "api.ts": "export default {\n  fetchAll() { return 1 },\n  fetchOne: (id: number) => id,\n}\n",
+    "again.ts": "export { default as client } from './api'\n",
+    "use.ts": "import api from './api'\nimport { client } from './again'\nimport * as all from './again'\n"
+    "api.fetchAll()\nclient.fetchOne(1)\nall.client.fetchAll()\n",
+}
+EVE = (
+    "echo 'def zebra2(): pass' >> a.py",
+    "git -c user.name='Eve <img src=x> ![x](http://e)' commit -qam 'zebra ![x](http://e) <img src=x>'",
+)
 
 CASES = (
-    Case("C1", "ask for implementations of a class inside a namespace, module or class, in five languages",
-         "none resolved in every language (24, 32 and 25 in three real repositories)", INSIDE, (
-             Run('context "which classes extend Outer.Base"', ("6 Kid",)),
-             Run('context "which classes extend `Plug`"', ("M.Child",)),
-             Run('context "which classes extend `Sink`"', ("n.FileSink",)),
-             Run('context "which classes implement IJob"', ("N.Job",)),
-             Run('context "which classes extend `Top`"', ("n.Low",)),
-         ), "tests/search/test_relations_inside.py::test_heirs_of_a_class_inside_another_scope_are_listed"),
-    Case("C2", "ask for implementations of `Builder` where an implementing class has a nested `Builder`",
-         "2 of 9", NESTED, (Run('context "which classes implement Builder"', ("2 Maker",)),),
-         "tests/search/test_relations_inside.py::"
-         "test_a_nested_class_is_not_in_scope_where_its_outer_class_names_its_bases"),
-    Case("C3", "ask who calls a method whose name a mixed-in module has, too", "all 16 calls of the other one",
-         REDIRECT, (Run('context "who calls Tossing.redirect"', ("Tossing.redirect",), ("app_test.rb: 2",)),
-                    Run('context "who calls Helpers.redirect"', ("app_test.rb: 2",))),
-         "tests/search/test_relations_inside.py::test_a_bare_call_of_ruby_is_no_method_of_an_unrelated_class"),
-    Case("C4", "ask who calls a method of C++ that is called without an object", "a call of another class",
-         QUEUE,
-         (Run('context "who calls Queue.drain_"', ("queue.cpp: 4", "not resolved: pump.cpp: 3"), ("queue.h: 3",)),),
-         "tests/search/test_relations_inside.py::"
-         "test_a_bare_call_of_cpp_is_no_method_of_an_unrelated_class_and_a_declaration_is_no_call"),
     Case("C5", "ask who calls a method of Ruby whose name ends with a question mark", "no list", {
         "lib/t.rb": "module P\n  class Token\n    def accepts?(env)\n      env\n    end\n  end\n"
         "  class App\n    def call(env)\n      Token.new.accepts?(env)\n    end\n  end\nend\n",
     }, (Run('context "who calls Token.accepts?"', ("accepts?", "lib/t.rb: 9")),)),
-    Case("C6", "`graph --lens impact` of a method of an interface", "the type alone, no caller",
-         SERVICE, (Run("graph ISvc.start --lens impact", ("calls (in) at line 2 > begin",)),),
-         "tests/graph/test_walk_named.py::test_the_callers_of_a_method_without_a_chunk_of_its_own_are_reached"),
     Case("C7", "C#: a method below one with `#if`", "it belonged to the namespace, and had no callers", {
         "R.cs": "namespace N\n{\n  public class Reader\n  {\n    public int Parse()\n    {\n#if HAVE_ASYNC\n"
         "      if (true) {\n#else\n      if (false) {\n#endif\n      return 1; }\n      return 2;\n    }\n"
@@ -174,143 +185,125 @@ CASES = (
     Case("C11", "ask for a function of Kotlin", "text windows only", {
         "A.kt": "class Shop {\n    fun price(): Int = 1\n}\n\nfun main() {\n    Shop().price()\n}\n",
     }, (Run('context "who calls Shop.price"', ("A.kt: 6",)),)),
-    Case("C12", "six sentences with a place: `please fix mux.go:20` and the like", "7 of 16 without the line",
-         {"mux.go": MUX}, tuple(Run(f'context "{one}"', ("20\t",)) for one in SENTENCES),
-         "tests/search/test_mentions_pasted.py::test_the_lines_of_a_pasted_place_are_shown_first"),
-    Case("C13", "likely names that occur nowhere", "8 of 12 answers lost lines", SHOP, (
-        Run('context "how are totals made" --names renderPdf,KafkaConsumer', ("def total",)),
-    ), "tests/search/test_query_names.py::test_names_that_occur_nowhere_change_nothing_and_are_not_told_as_missing"),
-    Case("C14", "a story: what happens when A calls B", "a list of the callers of B", {
-        "app.rb": "class App\n  def filter!\n    halt\n  end\n\n  def halt\n    throw :halt\n  end\n\n"
-        "  def invoke\n    catch(:halt) { filter! }\n  end\nend\n",
-    }, (Run('context "what happens when a before filter calls halt"', ("catch(:halt)",), ("Call sites of",)),),
-         "tests/search/test_impact_wording.py::test_what_code_does_is_not_asked_by_a_list_of_its_uses"),
     Case("C15", "a task as the question", "nothing", {"crm.py": "def inform_customers(rows):\n    return rows\n"},
          (Run('context -- "- [ ] inform customers"', ("def inform_customers",)),)),
-    Case("C16", "the library before its examples", "examples first",
-         test="`make rank-check`: questions about libraries with examples"),
-    Case("C17", "a name that only a generated file has", "Not found here; no line matches the pattern", {
-        "gen/p.go": "// Code generated by x. DO NOT EDIT.\npackage gen\n\nfunc IbexParse() {}\n", "a.go": "package a\n",
-    }, (Run('context "IbexParse"', ("gen/p.go",), ("Not found here: IbexParse",)),
-        Run("search --pattern IbexParse", ("gen/p.go",))),
-         "tests/e2e/test_left_out.py::test_a_pattern_without_a_match_is_looked_for_in_what_is_left_out"),
-    Case("C18", "`why` on a note that is shown", "not shown, no match",
-         {"Zitat.md": "# Zitat\n\nDer Satz des Tages ist kurz.\n"},
-         (Run('why Zitat.md "Der Satz des Tages" --workspace notes', ("shown",), ("not shown",),
-              ("satchel workspace add notes .",)),),
-         "tests/services/test_why_notes.py::test_a_note_that_is_shown_is_said_to_be"),
-    Case("C19", "the budget that is said to show an item", "1 of 50 true in find",
-         test="tests/contracts/test_budget_promises.py::test_no_row_promises_a_budget_at_or_below_the_one_asked_with"),
-    Case("C20", "figures of the documentation against `satchel eval` on other repositories", "not the same",
-         test="benchmarks/history_eval.py"),
     Case("C21", "the footer of an answer says how many tokens it has", "missing in small filled answers", SHOP,
          (Run('context "how are totals made" --fill --max-tokens 400', (" of 400 tokens",)),)),
-    Case("C22", "a gap inside of a function has its lines named", "a gap without a handle",
-         test="tests/answer/test_glimpses.py::test_every_line_of_a_glimpse_is_shown_or_in_a_gap_that_says_where_it_is"),
-    Case("C23", "`--diff` of one changed line", "no hunk, no line numbers", SHOP, (
-        Run("context --diff", ("-2\t    return round(price * 100)", "+2\t    return round(price * 1000)",
-                               "Tests to run: 1", "shop/cart.py: 5"),
-            before=("sed -i s/100/1000/ shop/prices.py",)),
-    ), "tests/search/test_change_reach.py::test_users_and_tests_are_told_above_the_code"),
-    Case("C24", "`--strategy bookend` uses the budget", "one line at 120 and at 200 tokens",
-         test="tests/contracts/test_budget_promises.py::test_a_shortened_definition_uses_what_the_budget_leaves"),
-    Case("C25", "answers read as an agent would", "7 of 15 complete", test="benchmarks/agents/ and questions/run.py"),
-    Case("C26", "a heading that is an image", "printed as live Markdown",
-         {"README.md": '# <img alt="x" src="https://example.org/x.png" /> Router\n\nThe routing tree.\n'},
-         (Run('graph "routing tree"', ("routing tree",), ("## <img",)),),
-         "tests/safety/test_sanitize_live_names.py::"
-         "test_headings_and_authors_are_never_live_in_an_answer_a_list_or_a_history"),
-    Case("C27", "a board of a vault", "raw JSON with x, y and width", CANVAS, (
-        Run('context "paint the rocket" --workspace notes', ("text: Paint the rocket",), ('"width"',),
-            ("satchel workspace add notes .",)),
-    ), "tests/sources/test_vault_boards.py::test_a_board_is_shown_as_its_cards_on_the_lines_where_they_begin"),
-    Case("B1", "`index.include` of an ignored folder", "all else left the index",
-         {".gitignore": "build/\n", ".satchel.toml": '[index]\ninclude = ["build/**"]\n',
-          "src/a.py": "def seen_here():\n    pass\n", "build/b.py": "def built_there():\n    pass\n"},
-         (Run('context "seen_here built_there"', ("def seen_here", "def built_there")),),
-         "tests/index/test_walk.py::TestIgnoreFiles::test_include_adds_what_is_ignored_or_hidden_and_takes_nothing_away"),
-    Case("B2", "a tracked dot file", "Not found here", {".config/nvim/init.lua": "local function zebra_keys()\nend\n"},
-         (Run('context "zebra_keys"', (".config/nvim/init.lua",), ("Not found",)),),
-         "tests/index/test_walk_tracked.py::test_a_tracked_file_is_read_whatever_its_name_and_an_untracked_one_is_not"),
     Case("B3", "git's global ignore file", "indexed and shown", {"a.py": "x = 1\n"}, (
         Run("search --pattern secret_plan", (), ("scratch-private.md:",),
             ("mkdir -p $XDG_CONFIG_HOME/git", "echo scratch-private.md > $XDG_CONFIG_HOME/git/ignore",
              "echo secret_plan > scratch-private.md")),
     )),
-    Case("B4", "a tracked file that .gitignore names", "Not found here",
-         {".gitignore": "out/\n", "out/tool.py": "def out_tool_entry():\n    pass\n"},
-         (Run('context "out_tool_entry"', ("def out_tool_entry",)),),
-         "tests/index/test_walk_tracked.py::test_a_tracked_file_is_read_although_gitignore_names_it"),
-    Case("B5", "one line of 12,000 characters above a function", "minified, Not found here",
-         {"longline.py": f'DATA = "{"ab1/" * 3000}"\n\n\ndef after_long_line():\n    return 1\n'},
-         (Run('context "after_long_line"', ("def after_long_line",)),),
-         "tests/system/test_files_contents.py::test_minified_is_what_has_lines_that_nobody_wrote"),
-    Case("B6", "a function of TypeScript that only templates call", "none resolved", FRONTEND,
-         (Run('context "who calls formatPrice"', ("not resolved: ", "web/Cart.vue: 2", "web/Row.svelte: 1")),),
-         "tests/search/test_change_reach.py::"
-         "test_lines_of_other_languages_that_contain_the_name_follow_the_resolved_ones"),
-    Case("B7", "a function in a notebook", "JSON lines with a picture", NOTEBOOK,
-         (Run('context "load_frame"', ("def load_frame(path):",), ("iVBORw0KGgo", '\\n"')),),
-         "tests/index/test_reading_notebooks.py::test_a_question_finds_the_function_and_the_heading"),
-    Case("B8", "`--diff` of a document, with a new file, a binary file and a changed mode", "none of the changed lines",
-         SHOP, (Run("context --diff", ("+3\tPrices are in dollars.", "new.md: untracked", "a.png: added, binary",
-                                       "shop/cart.py: mode 100644 to 100755"),
-                    before=("sed -i s/euros/dollars/ docs/guide.md", "echo new > new.md",
-                            "printf '\\0\\1' > a.png && git add a.png", "chmod +x shop/cart.py")),),
-         "tests/sources/test_change_without_lines.py::test_binary_files_that_come_change_and_go_are_told"),
-    Case("B9", "ASCII names beside Chinese", "nothing; Not found here: ECONNRESET", CHINESE,
-         (*(Run(f"search {one}", ("docs/zh.md",)) for one in ("useState", "fetchUser", "8080", "nginx")),
-          Run('context "ECONNRESET"', ("zh.md",), ("Not found",)),
-          Run('context "为什么retry_payment会执行两次?"', ("def retry_payment",))),
-         "tests/search/test_query_scripts.py::test_the_calls_of_a_name_in_any_script_are_listed"),
-    Case("B10", "a function called `get`", "nothing is relevant",
-         {"p/core.py": "def get(key):\n    return key\n", "p/use.py": "from p.core import get\n\nget(1)\n"},
-         (Run('context "who calls get()"', ("Call sites of get: 1", "p/use.py: 3")),),
-         "tests/search/test_named.py::test_who_calls_an_everyday_word_is_told"),
-    Case("B11", "a pasted link, and text with colours", "nothing is relevant; Not found here: mKeyError", {
-        "src/core.py": "def begin():\n    pass\n\n\ndef total():\n    raise KeyError('x')\n",
-    }, (Run('context "https://github.com/o/r/blob/main/src/core.py#L5"', ("def total",)),
-        Run("context \"\x1b[31mKeyError\x1b[0m in \x1b[1mtotal\x1b[0m\"", ("def total",), ("mKeyError", "mtotal"))),
-         "tests/search/test_query_everyday.py::test_colours_of_a_terminal_are_no_text"),
-    Case("B12", "two memories that contradict each other", "advice to forget one", {"a.py": "x = 1\n"}, (
-        Run('memory add "We no longer deploy with Docker Compose"', (), ("keeps only the new", "nearly the same"),
-            ('satchel memory add "We deploy with Docker Compose on host alpha"',)),
-    ), "tests/search/test_contradictions.py::test_another_value_or_a_negation_contradicts_and_nothing_else"),
-    Case("B13", "a hook whose folder is another one than the project that the host names",
-         "this folder is not a project", {"a.py": "x = 1\n"}, (
-             Run("hook log --all", ("before-tool",), ("not a project",), (
-                 f"cd / && echo '{EVENT}' | CLAUDE_PROJECT_DIR=$FOLDER satchel hook before-tool",
-             )),
-         ), "tests/hooks/test_supervise.py::test_the_project_that_the_host_names_is_passed_on"),
-    Case("B14", "an import before a full stop, one with a blank, one inside a comment", "dropped; dropped; followed",
-         INSTRUCTIONS, (Run('situation --task "round prices" --files a.py', ("Rule A", "Rule B"), ("Rule C",)),),
-         "tests/guidance/test_instructions.py::test_an_import_is_a_name_in_prose_whatever_follows_it"),
-    Case("B15", "`.mailmap`", "one person counted twice", {"a.py": "x = 1\n"}, (
-        Run("history --authors", ("Ada Lovelace",), ("Countess",), (
-            "printf 'Ada Lovelace <ada@example.org> <old@example.org>\\n' > .mailmap && git add .mailmap",
-            "git -c user.name=Countess -c user.email=old@example.org commit -qm one",
-            "git -c user.name='Ada Lovelace' -c user.email=ada@example.org commit -qm two --allow-empty",
-        )),
-    ), "tests/sources/test_mailmap.py::test_one_person_is_counted_once_and_a_new_mailmap_counts_at_once"),
     Case("B16", "a repository of documents", "scripts before the pages", {
         **{f"pages/{name}.md": f"# {name}\n\n> Archiving utility {name}.\n\n- Extract an archive:\n\n`{name} -x file`\n"
            for name in ("tar", "zip", "gzip", "rar", "cpio", "ar", "xz", "bzip2")},
         "scripts/build.sh": "#!/bin/sh\n# build the archive of pages\ntar -cf pages.tar pages\n",
     }, (Run('context "how to extract a tar archive"', ("pages/tar.md",)),)),
-    Case("B17", "the definition that decides comes before constructors and getters", "9 of 39 only as a place",
-         test="`make rank-check` and benchmarks/questions/run.py"),
-    Case("B18", "a folder in a question about callers orders its lists", "the other folder first", {
-        f"apps/{name}/orders.py": f"def find_all():\n    return '{name}'\n\n\ndef use():\n    return find_all()\n"
-        for name in ("admin", "billing")
-    }, (Run('context "who calls find_all in apps/billing"', ("apps/billing/orders.py: 6",)),),
-         "tests/search/test_mentions_pasted.py::test_the_files_of_a_folder_that_the_question_names_come_first"),
+    Case("P8", "why a library is vendored, which a commit tells", "the Makefile; the commit in fourth place", {
+        "Makefile": "vendor:\n\tgo mod vendor\n\tgo mod tidy\n", "glow.py": "def glow(): return 2\n",
+    }, (Run("context 'why is lightlib vendored?'", ("## Commits", "gave it up"), (), (
+        "printf 'def light(): return glow()\\n' > lightlib.py; git add -A",
+        "git commit -qm 'Vendor lightlib in-tree' -m 'Its author gave it up, and the last release does not build.'",
+    )),)),
+    Case("P11", "a subject of which only test data has the word, beside the name of the project",
+         "1,105 tokens of other functions, without a warning", {"tests/fixtures/x.cabal": "name: telemetry\n", **{
+             f"send_{n}.py": f"def send_{n}(shop):\n    # Send data of the shop.\n    return shop.usage + {n}\n"
+             for n in range(6)
+         }}, (Run("context 'telemetry: does shop send usage data anywhere'", ("telemetry.",)),)),
+    Case("P12", "a function above the tests of its file that say the same", "54 lines of tests, not the function",
+         {"src/lib.rs": TERMINAL}, (Run("context 'what is the default width of a terminal'",
+                                        ("pub fn default_width",)),)),
+    Case("P22", "messages of lists without entries, and of a hook without an event",
+         "there is no such experience here; a line without usage", {"a.py": "x = 1\n"}, (
+             Run("experience list", ("no experience",), ("no such experience",)), Run("hook", ("session-start",)),
+         )),
+    Case("F1", "tracked files with quotes, blanks, a leading dash, glob characters, a tab and Japanese in their names",
+         RIGHT, ODD, (
+             *(Run(f"context {name}", (name,), ("Not found",)) for name in (
+                 "zebra_rule", "zebra_blank", "zebra_dash", "zebra_glob", "zebra_japan")),
+             Run("context zebra_tab", ("odd-name 1",)),
+         )),
+    Case("F3", "a function below a line of 99,000 characters; the last line of a file of 3 MB", RIGHT, LONG, (
+        Run("context afterTheIcon", ("export function afterTheIcon",), ("iVBORw0KGgoiVBORw0KGgoiVBORw0KGgo",)),
+        Run("context zebra_view", ("big/table.sql",)),
+    )),
+    Case("F4", "a function of a nested repository that git does not track", RIGHT, {"a.py": "x = 1\n"}, (
+        Run("context zebra_nested", ("nested-repository 1",), (), (
+            "mkdir -p vendor/lib && cd vendor/lib && git init -q . && echo 'def zebra_nested(): pass' > n.py",
+        )),
+    )),
+    Case("F5", "a function that a sparse checkout leaves out", RIGHT, {
+        "keep/a.py": "x = 1\n", "away/b.py": "def zebra_sparse():\n    pass\n",
+    }, (Run("context zebra_sparse", ("not-checked-out 1",), (), ("git sparse-checkout set keep",)),)),
+    Case("F6", "the name of a file that is only a pointer of LFS", RIGHT, {
+        "a.py": "x = 1\n",
+        "data/zebra.csv": "version https://git-lfs.github.com/spec/v1\noid sha256:" + "a" * 64 + "\nsize 12345\n",
+    }, (Run("context data/zebra.csv", ("lfs-pointer",), ("oid sha256",)),)),
+    Case("F7", "a function of Python that a template, YAML, SQL and an entry point name", RIGHT, TEMPLATES, (
+        Run('context "what breaks if I rename send_invoice"',
+            ("app/use.py: 3", "app/page.html: 1", "deploy/beat.yaml: 2", "db/hook.sql: 1", "pyproject.toml: 2")),
+    )),
+    Case("F8", "a method of Kotlin that Java, Scala and Gradle call", RIGHT, MACHINE, (
+        Run('context "who calls Tax.grossPrice"', ("src/Use.java: 2", "src/Use.scala: 2", "build.gradle: 1")),
+    )),
+    Case("F9", "a function of C that C++ includes, Python calls over ctypes, and a page in HTML", RIGHT, BRIDGE, (
+        Run('context "who calls motor_start"', ("app/main.cpp: 3", "py/drive.py: 4", "web/panel.html: 1")),
+    )),
+    Case("F11", "C#: a generic interface, a record, and a partial class in two files", RIGHT, PARTIAL, (
+        Run('context "which classes implement IRepo"', ("Repo.cs: 5 Shop.Data.Row, 7 Shop.Data.Store",)),
+        Run('context "who calls Store.Count"', ("Repo.More.cs: 11",)),
+    )),
+    Case("F12", "`--diff` of a renamed file with a changed line, and a deleted one that is still used", RIGHT,
+         CHANGED, (
+        Run("context --diff", ("shop/old.py", "shop/new.py", "total += 7", "shop/gone.py", "shop/use.py"), (), (
+            "git mv shop/old.py shop/new.py", "sed -i 's/+= 2/+= 7/' shop/new.py", "git rm -q shop/gone.py",
+        )),
+    )),
+    Case("F13", "`--diff` of a changed binary file, a link that replaces a file, and a new submodule", RIGHT, {
+        "logo.png": b"\x89PNG\x00\x01", "link.py": "x = 1\n", "a.py": "y = 1\n",
+    }, (Run("context --diff", ("logo.png", "link.py", "sub"), (), (
+        "printf '\\211PNG\\0\\2' > logo.png", "rm link.py && ln -s a.py link.py",
+        "git init -q $HOME/other",
+        "git -C $HOME/other -c user.name=A -c user.email=a@b.example commit -qm b --allow-empty",
+        "git -c protocol.file.allow=always submodule add -q $HOME/other sub",
+    )),)),
+    Case("F14", "`--diff` of a document that is renamed and changed, and of a line without an end", RIGHT, {
+        **CHANGED, "docs/käse.md": "# Käse\n\nGouda.\n", "docs/end.md": "# End\n\nLast line",
+    }, (Run("context --diff", ("Brie", "docs/alt.md", "docs/neu.md", "Very last line"), (), (
+        "sed -i s/Gouda/Brie/ docs/käse.md", "git mv docs/alt.md docs/neu.md",
+        "printf '# End\\n\\nVery last line' > docs/end.md",
+    )),)),
+    Case("F15", "headings with HTML, a link that runs a script, and a file name that is an image", RIGHT, HOSTILE, (
+        Run("context zebra topic link", ("\\u003cdetails open>",), ("<details", "![x](http:")),
+        Run("search zebra", ("docs/evil.md",), ("<details", "<script", "](javascript:", "![x](http:")),
+    )),
+    Case("F16", "an author and a subject that are HTML and an image", RIGHT, {"a.py": "x = 1\n"}, tuple(
+        Run(command, (), ("Eve <img", "Eve ![x]", '  "zebra !'), before)
+        for command, before in (
+            ("history --authors", EVE),
+            ("history a.py", ()), ("context 'when was zebra2 added'", ()), ("graph a.py", ()),
+        )
+    )),
+    Case("F17", "imports in brackets, in code, in a fence, in each other; a folder's own file; braces in a glob", RIGHT,
+         RULES, (
+             Run('situation --task "round" --files pkg/x.py', ("Rule A", "Rule B", "Rule C", "Rule P"),
+                 ("Rule D", "Rule E", "Rule T")),
+             Run('situation --task "round" --files web/a.tsx', ("Rule A", "Rule T"), ("Rule P",)),
+         )),
+    Case("F18", "five further forms of a place in a sentence", "`L20-L21` after a blank: other lines", {
+        "mux.go": "package mux\n\n" + "".join(
+        f"func Route{n}() int {{\n\treturn {4 * n}\n}}\n\n" for n in range(60)
+    )}, PLACES),
+    Case("F20", "TypeScript: methods of an object that is the default, also exported again under a name", RIGHT,
+         DEFAULTS, (
+        Run('context "who calls fetchAll"', ("fetchAll: 2 in 1 file", "use.ts: 4, 6")),
+        Run('context "who calls fetchOne"', ("fetchOne: 1 in 1 file", "use.ts: 5")),
+    )),
 )  # fmt: skip
 
 
 def tried(case: Case) -> str:
     """Return what a case shows now: `as it should be`, or what is missing or wrong."""
-    if not case.runs:
-        return "not told from a few files"
     faults: list[str] = []
     with tempfile.TemporaryDirectory() as place:
         folder, home = Path(place) / "folder", Path(place) / "home"
@@ -331,7 +324,7 @@ def tried(case: Case) -> str:
             printed = _asked(run.command, folder, variables)
             faults += [f"`{run.command}`: no {text!r}" for text in run.present if text not in printed]
             faults += [f"`{run.command}`: {text!r}" for text in run.absent if text in printed]
-    return "; ".join(faults) or "as it should be"
+    return "; ".join(faults) or RIGHT
 
 
 def _shell(line: str, folder: Path, variables: Mapping[str, str]) -> None:
@@ -359,30 +352,22 @@ def _asked(command: str, folder: Path, variables: Mapping[str, str]) -> str:
 
 def table(cases: Sequence[Case], now: Mapping[str, str]) -> str:
     """Return the table as Markdown."""
-    right = sum(told == "as it should be" for told in now.values())
-    told = sum(bool(case.runs) for case in cases)
-    head = [
+    right = sum(told == RIGHT for told in now.values())
+    lines = [
         "# Promises, and kinds of public bug reports",
         "",
-        "Made by `python benchmarks/promises.py --out benchmarks/results/promises.md`, which says what each case does.",
-        "C: promises about code, lists, absence and formats. B: kinds of faults that users of other tools reported. F:",
-        "further inputs of these kinds, by a reader who had not written what they try (`promises_further.py`).",
+        "Made by `python benchmarks/promises.py --out benchmarks/results/promises.md`, which says what each case does",
+        "and what the letters mean. What a test tries is not tried here.",
         "",
-        f"{right} of the {told} cases that can be told from a few files are as they should be.",
+        f"{right} of the {len(cases)} cases are as they should be.",
+        "",
+        "| | tried | before | now |",
+        "|---|---|---|---|",
     ]
-    rows = [(case.number, case.steps, case.before, now[case.number], case.test) for case in cases]
-    return "\n".join([*head, "", *markdown(rows)]) + "\n"
-
-
-def markdown(rows: Sequence[tuple[str, str, str, str, str]]) -> list[str]:
-    """Return the lines of a table: number, what is tried, what was before, what is now, and the test that keeps it."""
-    lines = ["| | tried | before | now | kept by |", "|---|---|---|---|---|"]
-    return lines + [f"| {number} | {' | '.join(map(_cell, cells))} |" for number, *cells in rows]
-
-
-def _cell(text: str) -> str:
-    shown = re.sub(r"[\x00-\x1f]", "", text).replace("|", "\\|") or "this script"
-    return f"`{shown}`" if shown.startswith("tests/") else shown
+    for case in cases:
+        cells = (case.number, case.steps, case.before, now[case.number])
+        lines.append("| " + " | ".join(re.sub(r"[\x00-\x1f]", "", cell).replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
@@ -391,7 +376,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="numbers of cases")
     parser.add_argument("--out", type=output)
     given = parser.parse_args()
-    cases = [case for case in (*CASES, *FURTHER) if not given.only or case.number in given.only]
+    cases = [case for case in CASES if not given.only or case.number in given.only]
     now = {}
     for case in cases:
         now[case.number] = tried(case)

@@ -2,8 +2,8 @@
 
     python benchmarks/resident.py --out benchmarks/results/resident.json [--root FOLDER] [--runs 20]
 
-Both ways alternate, process by process. The client is measured by the resources of the finished child, the resident
-process by its own processor time before and after. `interpreter` is `python -c pass`.
+Both ways alternate, process by process. The client is measured with all processes that it starts, also the worker of a
+hook, which ends after it, and the resident process before and after. `interpreter` is `python -c pass`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stopwatch import fresh_home
+from stopwatch import fresh_home, lap_of_all, processor_of, run
 
 from satchel import Satchel
 from satchel.system import resident
@@ -109,24 +109,11 @@ def one(
     words: Sequence[str], event: Mapping[str, Any], root: Path, environ: Mapping[str, str], server: int
 ) -> dict[str, float]:
     """Run one process; returns milliseconds of the client's and the server's processor time, and of the clock."""
-    before, busy, began = children(), processor(server), time.perf_counter()
-    subprocess.run(words, input=json.dumps(event).encode(), cwd=root, env=environ, stdout=subprocess.PIPE, check=True)
-    wall = time.perf_counter() - began
+    busy = processor_of(server)
+    client = lap_of_all(partial(run, words, root, environ, json.dumps(event).encode()))
     return {
-        "client": (children() - before) * 1000, "server": (processor(server) - busy) * 1000, "wall": wall * 1000,
+        "client": client.cpu * 1000, "server": (processor_of(server) - busy) * 1000, "wall": client.wall * 1000,
     }  # fmt: skip
-
-
-def children() -> float:
-    """Return seconds of processor time of all finished children."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
-def processor(process: int) -> float:
-    """Return seconds of processor time of a running process, to the nanosecond, over all its threads."""
-    tasks = Path(f"/proc/{process}/task")
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks.iterdir()) / 1e9
 
 
 def summary(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -1,9 +1,11 @@
-"""Group natural experiences by their words, and measure whether the groups are pure and last.
+"""Group natural experiences, and measure whether the groups are pure and last.
 
     python benchmarks/values.py --out benchmarks/results/values.json
 
 `values_experiences.txt` holds 65 experiences in three themes, one a line; those after `# later` arrive afterwards. They
-go through the real import, are grouped in the default install (without vectors), and proposals are accepted as values.
+go through the real import, are grouped without vectors, and proposals are accepted as values. `values_sets.txt` holds
+five sets of five themes with ten experiences each; all but the last of each theme are grouped, by words, by the table
+of words and by MiniLM, and the last arrive later, to see whether the groups last.
 """
 
 from __future__ import annotations
@@ -12,15 +14,28 @@ import argparse
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from options import keep, output
+from stopwatch import homes
 
 from satchel import Satchel
 from satchel.errors import UsageError
 from satchel.memory.model import Cluster
 
 EXPERIENCES = Path(__file__).with_name("values_experiences.txt")
+SETS = Path(__file__).with_name("values_sets.txt")
+DOMAINS = {
+    "d": "debugging", "r": "refactoring", "f": "feature", "t": "testing", "c": "configuration",
+    "o": "documentation", "p": "performance", "s": "security", "i": "integration",
+}  # fmt: skip
+CAUSES = {
+    "wa": "wrong-assumption", "mk": "missing-knowledge", "ov": "oversight", "en": "environment-issue",
+    "ms": "misleading-symptom", "if": "incomplete-fix", "ws": "wrong-scope", "ti": "test-isolation",
+    "tm": "timing-issue",
+}  # fmt: skip
 NAMES = (
     *("theme", "domain", "strategy", "status", "goal", "hypothesis", "action", "prediction", "result"),
     *("cause", "takeaway"),
@@ -82,8 +97,8 @@ def _put(engine: Satchel, rows: Sequence[dict[str, Any]]) -> None:
 def measure(root: Path) -> dict[str, Any]:
     """Return the groups of the first experiences, those after the later ones, and what became of the values."""
     first, later = lines()
-    homes = {f"XDG_{name}_HOME": str(root / name.lower()) for name in ("CACHE", "CONFIG", "DATA", "STATE")}
-    with Satchel.open(root, root=root, settings={"embed.provider": "off"}, environ=homes) as engine:
+    settings = {"embed.provider": "off"}
+    with Satchel.open(root, root=root, settings=settings, environ=homes(root)) as engine:
         _put(engine, first)
         (before,) = engine.values.cluster("full")
         proposals = engine.values.propose(axis="full")
@@ -114,16 +129,94 @@ def _refused(engine: Satchel, text: str, cluster: str) -> bool:
     return False
 
 
+def sets() -> Mapping[str, list[dict[str, Any]]]:
+    """Return the experiences of each set as lines of an export; the id begins with the theme."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    name = theme = ""
+    for row in SETS.read_text("utf-8").splitlines():
+        if row.startswith("="):
+            _, name, theme = row.split()
+        elif row and not row.startswith("#"):
+            rows = found.setdefault(name, [])
+            rows.append(_set_line(theme, len(rows), *row.split("|")))
+    return found
+
+
+def _set_line(
+    theme: str, number: int, kind: str, goal: str, hypothesis: str, result: str, takeaway: str
+) -> dict[str, Any]:
+    domain, cause = kind.split()
+    is_confirmed = cause == "+"
+    return {
+        "type": "experience", "id": f"{theme}_{number:02d}", "domain": DOMAINS[domain], "strategy": "check-assumptions",
+        "created_at": f"2026-01-{1 + number % 28:02d}T{number % 24:02d}:00:00Z", "goal": goal,
+        "hypothesis": hypothesis, "action": "Looked at it step by step", "prediction": "It shows",
+        "outcome": {"status": "confirmed" if is_confirmed else "falsified", "result": result},
+        "root_cause": None if is_confirmed else {"category": CAUSES[cause], "description": result},
+        "lesson": {"what_worked": takeaway},
+    }  # fmt: skip
+
+
+def pure(groups: Sequence[Sequence[str]], count: int) -> dict[str, Any]:
+    """Return purity (share of members of their group's largest theme), coverage and the sizes."""
+    largest = [Counter(member.partition("_")[0] for member in group).most_common(1)[0] for group in groups]
+    grouped = sum(map(len, groups))
+    return {
+        "groups": [f"{name} {size}/{len(group)}" for (name, size), group in zip(largest, groups, strict=True)],
+        "themes": len({name for name, _ in largest}),
+        "purity": round(sum(size for _, size in largest) / grouped, 3) if grouped else 0.0,
+        "coverage": round(grouped / count, 3),
+    }
+
+
+def measured_set(rows: Sequence[dict[str, Any]], provider: str, folder: Path) -> dict[str, Any]:
+    """Group all but the last of each theme, then all."""
+    first = [row for number, row in enumerate(rows) if number % 10 != 9]
+    later = [row for number, row in enumerate(rows) if number % 10 == 9]
+    settings = {"embed.provider": provider}
+    with Satchel.open(folder, root=folder, settings=settings, environ=homes(folder)) as engine:
+        states = []
+        for part in (first, later):
+            engine.import_memory([json.dumps(row).encode() for row in part], here=True)
+            engine.embed()
+            states += engine.values.cluster("full")
+        before, after = (state.clusters for state in states)
+        inside = [one for one in engine.values.propose(axis="full") if one.validation and one.validation.is_inside]
+        accepted = [(one, engine.values.accept(one.text, one.cluster.id)) for one in inside]
+    said = [(one.member.partition("_")[0], member) for one, value in accepted for member in value.member_ids]
+    kept = {one.id: {*one.members} for one in after}
+    pairs = [(set(one.members), kept[one.id]) for one in before if one.id in kept]
+    return {
+        **pure([one.members for one in before], len(first)),
+        "later": pure([one.members for one in after], len(rows)),
+        "kept_ids": f"{len(pairs)}/{len(before)}",
+        "kept_members": round(sum(len(old & new) / len(old) for old, new in pairs) / max(len(before), 1), 3),
+        "proposed": f"{len(inside)}/{len(after)}",
+        "evidence": f"{sum(member.startswith(theme) for theme, member in said)}/{len(said)}",
+    }
+
+
+def all_sets() -> dict[str, Any]:
+    """Group the five sets by words, by the table and by MiniLM, each in a folder of its own."""
+    result: dict[str, Any] = {}
+    for provider, name in (("off", "words"), ("static", "table"), ("minilm", "vectors")):
+        each = {}
+        for one, rows in sets().items():
+            with tempfile.TemporaryDirectory() as folder:
+                each[one] = measured_set(rows, provider, Path(folder))
+        means = {key: round(sum(row[key] for row in each.values()) / len(each), 3) for key in ("purity", "coverage")}
+        later = {key: round(sum(row["later"][key] for row in each.values()) / len(each), 3) for key in means}
+        result[name] = {**means, "later": later, "sets": each}
+    return result
+
+
 def main() -> None:
-    """Measure in a folder of its own, and print and store the result."""
+    """Measure in folders of their own, and print and store the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, help="file for the result")
+    parser.add_argument("--out", type=output, help="file for the result")
     out = parser.parse_args().out
     with tempfile.TemporaryDirectory() as folder:
-        text = json.dumps(measure(Path(folder)), indent=1, ensure_ascii=False)
-    print(text)
-    if out:
-        out.write_text(text + "\n", "utf-8")
+        keep({"three themes": measure(Path(folder)), "five sets": all_sets()}, out)
 
 
 if __name__ == "__main__":

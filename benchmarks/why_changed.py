@@ -10,10 +10,11 @@ files of code that remain.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 from pathlib import Path
+
+from options import keep
 
 from satchel import Satchel, __version__
 from satchel.answer import weights
@@ -123,10 +124,7 @@ def main() -> None:
     totals["notes_shown"], totals["notes_first"] = len(places) - places.count(None), places.count(0)
     totals["notes_shown_without"] = sum(one["place_without"] is not None for one in notes)
     stored = {"version": __version__, "budget": BUDGET, "factor": factor, **totals, "questions": rows, "notes": notes}
-    text = json.dumps(stored, indent=2)
-    print(text)
-    if given.out is not None:
-        given.out.write_text(text + "\n", encoding="utf-8")
+    keep(stored, given.out)
 
 
 if __name__ == "__main__":

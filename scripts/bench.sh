@@ -6,6 +6,7 @@
 #   SATCHEL_BENCH_ENV    folder with the environments of the rivals
 #   SATCHEL_BENCH_TREES  work trees whose history is measured, separated by spaces
 #   SATCHEL_BENCH_TREE   the work tree of one repository, to measure the speed with
+#   SATCHEL_BENCH_BASE   the commit of this repository that the speed is compared with, else the one before
 #   SATCHEL_BENCH_WORK   where work trees and answers go, else a folder in TMPDIR
 set -eu
 cd "$(dirname "$0")/.."
@@ -48,7 +49,6 @@ fi
 if [ -z "${SATCHEL_BENCH_TREE:-}" ]; then
     skip "speed: SATCHEL_BENCH_TREE names no work tree"
 else
-    # shellcheck disable=SC2086 - a list of folders
-    python benchmarks/speed.py "$SATCHEL_BENCH_TREE" --also ${SATCHEL_BENCH_TREES:-} --out "$work/speed.json"
+    python benchmarks/speed.py "$SATCHEL_BENCH_TREE" --base "${SATCHEL_BENCH_BASE:-HEAD^}" --out "$work/speed.json"
     python benchmarks/budgets.py "$SATCHEL_BENCH_TREE" --out "$work/budgets.json"
 fi

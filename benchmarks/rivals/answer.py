@@ -6,10 +6,13 @@ Only the standard library is used, because each rival runs in an environment of 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -31,9 +34,9 @@ MAXIMUM_BYTES = 1_000_000
 
 
 def parse() -> argparse.Namespace:
-    """`index` or `ask`, the budget, and the corpus; both run in the repository's work tree."""
+    """`index`, `ask` or `time`, the budget, and the corpus; all run in the repository's work tree."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("action", choices=["index", "ask"])
+    parser.add_argument("action", choices=["index", "ask", "time"])
     parser.add_argument("--max-tokens", type=int, default=4000)
     parser.add_argument("--tests", action="store_true", help="keep tests, docs and examples in the corpus")
     return parser.parse_args()
@@ -71,11 +74,30 @@ def print_answer(text: str, shown: Shown, *, limit: int, used: int) -> None:
     json.dump({"items": items, "usage": {"limit": limit, "used": used}, "text": text}, sys.stdout)
 
 
-def main(ask: Callable[[str, argparse.Namespace], None], index: Callable[[], None] | None = None) -> None:
-    """Run one of the two actions; the question comes on standard input."""
+Ask = Callable[[str, argparse.Namespace], None]
+
+
+def main(
+    ask: Ask, index: Callable[[], None] | None = None, warm: Callable[[argparse.Namespace], Ask] | None = None
+) -> None:
+    """Run one of the actions; the question comes on standard input, those to be timed as a line of JSON each.
+
+    `warm` gives what asks in a process that keeps its index in memory.
+    """
     options = parse()
     if options.action == "index":
         if index is not None:
             index()
-    else:
+    elif options.action == "ask":
         ask(sys.stdin.buffer.read().decode("utf-8", "replace"), options)
+    elif warm is not None:
+        time_questions(warm(options), options)
+
+
+def time_questions(ask: Ask, options: argparse.Namespace) -> None:
+    """Answer each question, and print its seconds of wall clock and of processor in the place of the answer."""
+    for line in sys.stdin:
+        begun, worked = time.perf_counter(), time.process_time()
+        with contextlib.redirect_stdout(io.StringIO()):
+            ask(json.loads(line), options)
+        print(json.dumps([time.perf_counter() - begun, time.process_time() - worked]), flush=True)

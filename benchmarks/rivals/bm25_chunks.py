@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterator
 
-from answer import Shown, main, print_answer, source_files
-from bm25_ranking import ranked
+from answer import Ask, Shown, main, print_answer, source_files
+from bm25_ranking import Ranking
 from localization.counting import count_tokens
 from localization.functions import definitions
 
@@ -35,23 +35,29 @@ def gaps(path: str, first: int, last: int) -> Iterator[Chunk]:
         yield path, start, min(start + GAP_LINES - 1, last)
 
 
-def ask(question: str, options: Namespace) -> None:
-    """Rank every chunk with its path, show the best under the path of their file."""
+def warm(options: Namespace) -> Ask:
+    """Every chunk, indexed with its path, and how many tokens each has; what asks shows the best in rank order."""
     files = source_files(tests=options.tests)
     lines = {path: text.split("\n") for path, text in files.items()}
     every = [chunk for path, text in files.items() for chunk in chunks(path, text)]
     bodies = ["\n".join(lines[path][first - 1 : last]) for path, first, last in every]
-    order = ranked([f"{path}\n{body}" for (path, _, _), body in zip(every, bodies, strict=True)], question, CANDIDATES)
-    text = ""
-    shown: Shown = []
-    for n in order:
-        path, first, last = every[n]
-        longer = f"{text}## {path}:{first}-{last}\n{bodies[n]}\n\n"
-        if bodies[n].strip() and count_tokens(longer) <= options.max_tokens:
-            text = longer
-            shown.append((path, [(first, last)]))
-    print_answer(text, shown, limit=options.max_tokens, used=count_tokens(text))
+    ranking = Ranking([f"{path}\n{body}" for (path, _, _), body in zip(every, bodies, strict=True)])
+    counts: dict[int, int] = {}
+
+    def ask(question: str, options: Namespace) -> None:
+        pieces, used, shown = list[str](), 0, Shown()
+        for n in ranking.best(question, CANDIDATES):
+            path, first, last = every[n]
+            piece = f"## {path}:{first}-{last}\n{bodies[n]}\n\n"
+            tokens = counts[n] = counts.get(n) or count_tokens(piece)
+            if bodies[n].strip() and used + tokens <= options.max_tokens:
+                pieces.append(piece)
+                used += tokens
+                shown.append((path, [(first, last)]))
+        print_answer("".join(pieces), shown, limit=options.max_tokens, used=used)
+
+    return ask
 
 
 if __name__ == "__main__":
-    main(ask)
+    main(lambda question, options: warm(options)(question, options), warm=warm)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from answer import Shown, main, print_answer, source_files
-from bm25_ranking import ranked
+from bm25_ranking import Ranking
 from localization.counting import count_tokens
 
 LISTED = 10
@@ -24,7 +24,8 @@ def ask(question: str, options: Namespace) -> None:
     """Rank every file, show the best from their first line on; the last one is cut where the budget ends."""
     files = source_files(tests=options.tests)
     paths = list(files)
-    order = [paths[n] for n in ranked([f"{path}\n{files[path]}" for path in paths], question, LISTED)]
+    ranking = Ranking([f"{path}\n{files[path]}" for path in paths])
+    order = [paths[n] for n in ranking.best(question, LISTED)]
     text = "".join(f"- {path}\n" for path in order)
     shown: Shown = []
     full = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
+from collections.abc import Callable
 
 from answer import Shown, main, print_answer, visible_spans
 from contextsmith.engine import Engine
@@ -43,5 +44,15 @@ def ask(question: str, options: Namespace) -> None:
     print_answer(pack.text, shown, limit=options.max_tokens, used=pack.tokens)
 
 
+def warm(_: Namespace) -> Callable[[str, Namespace], None]:
+    """Its engine alone, kept: what it takes to say which lines an answer shows is not its time."""
+    engine = Engine(".")
+
+    def packed(question: str, options: Namespace) -> None:
+        engine.context(question, budget=options.max_tokens)
+
+    return packed
+
+
 if __name__ == "__main__":
-    main(ask, index)
+    main(ask, index, warm)

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agents.asking import source_digest
-from gate import package_of
 from localization.dataset import REPOSITORY_ROOT
 from questions.dataset import git
+from two_versions import package_of
 
 BASE, NOW = "base", "now"
 

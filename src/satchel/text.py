@@ -28,6 +28,7 @@ ANALYSIS_VERSION = "5"
 _WORD = re.compile(r"[A-Za-z_][\w$]*|\$[\w$]+|\d+", re.ASCII)
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _BLANKED = bytes(code if code < 128 and _WORD.fullmatch("a" + chr(code)) else 32 for code in range(256))
+_BLANKED_UTF8 = _BLANKED[:128] + bytes(range(128, 256))
 _memo: dict[str, tuple[str, ...]] = {}
 
 
@@ -183,7 +184,7 @@ def stem(word: str) -> str:
     """
     if len(word) <= 2:
         return word
-    if script := _script_of(word):
+    if not word.isascii() and (script := _script_of(word)):
         return _snowball(script)(word)
     return _snowball("english")(word) if word.isalpha() else word
 
@@ -201,6 +202,8 @@ def terms_of(word: str) -> tuple[str, ...]:
 
 def analysed(word: str) -> tuple[str, ...]:
     """Return `terms_of` without keeping it, for a caller that keeps the terms of all of its words itself."""
+    if word.isascii():
+        return _spaced_terms(word)
     terms = written_terms(word)
     bare = unaccented(word)
     return terms if bare == word else (*terms, *(term for term in _terms_in(bare) if term not in terms))
@@ -234,7 +237,7 @@ def _spaced_terms(word: str) -> tuple[str, ...]:
     if len(parts) == 1 and parts[0] == word.strip("_$"):
         plain = stem(parts[0].lower())
         return (plain,) if parts[0] == word else (EXACT_MARK + word.lower(), plain)
-    return (EXACT_MARK + word.lower(), *(stem(part.lower()) for part in parts))
+    return (EXACT_MARK + word.lower(), *map(stem, map(str.lower, parts)))
 
 
 _SHAPES = pattern(r"A[Am]*(?!a)|A?m*a[am]*|B[Bm]*(?!b)|B?m*b[bm]*|x[xm]*|0+")
@@ -269,6 +272,16 @@ def runs(text: str) -> list[str]:
     if not text.isascii():
         return _scripts().run.findall(text)
     return text.encode("ascii").translate(_BLANKED).decode("ascii").split()  # bytes are translated far faster
+
+
+PIECE_END = b"\xff"
+"""What `runs_of` has between two pieces: no text in UTF-8 has it."""
+
+
+def runs_of(pieces: Iterable[str]) -> list[bytes]:
+    """Return the `runs` of some pieces in UTF-8, with `PIECE_END` between two: far faster for many short pieces."""
+    encoded = [piece.encode() if piece.isascii() else " ".join(runs(piece)).encode() for piece in pieces]
+    return b" \xff ".join(encoded).translate(_BLANKED_UTF8).split()
 
 
 def count_terms(tokens: Iterable[str]) -> dict[str, int]:

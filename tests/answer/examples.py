@@ -10,6 +10,7 @@ from satchel.answer.candidates import Candidate, file_candidates, record_candida
 from satchel.answer.packing import Inputs, Packing, TextFrame
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Lines
+from satchel.answer.text_lines import TextLines
 from satchel.tokens import counter
 from satchel.types import Chunk, Hit, Kind, Location, Role, ScoredSpan
 
@@ -34,7 +35,7 @@ def record(identity: str, text: str, kind: Kind = Kind.MEMORY, **fields: float) 
 
 def of_file(path: str, text: str, kind: Kind = Kind.DOC, name: str = "", *spans: ScoredSpan) -> tuple[Candidate, Lines]:
     """A file with this text, offered as a whole or as these spans."""
-    lines = Lines(path, tuple(text.split("\n")))
+    lines = Lines(path, TextLines(text))
     location = Location(path, 1, len(lines.lines))
     chunk = Chunk(f"{kind}:{path}{name}", kind, path, "", location=location, role=Role.FUNCTION)
     (made,) = file_candidates(Hit(chunk, 0.5, 1.0, spans), lines, 0 if spans else 10_000)

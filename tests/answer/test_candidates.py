@@ -6,6 +6,7 @@ import pytest
 
 from satchel.answer.candidates import file_candidates, record_candidate, without_trailers
 from satchel.answer.source_lines import Lines, without_blank_ends
+from satchel.answer.text_lines import TextLines
 from satchel.types import Chunk, Hit, Kind, Location, Role, ScoredSpan
 
 ASKED = frozenset({"steal"})
@@ -18,7 +19,7 @@ def _hit(lines: Lines, role: Role = Role.GAP) -> Hit:
 
 
 def _lines(text: str) -> Lines:
-    return Lines("a", tuple(text.split("\n")))
+    return Lines("a", TextLines(text))
 
 
 def test_blank_lines_at_both_ends_are_not_shown() -> None:

@@ -6,6 +6,7 @@ from satchel.answer.candidates import Candidate, Step, cut_note, file_candidates
 from satchel.answer.companions import followers, import_lines, indexed_imports
 from satchel.answer.sections import Group
 from satchel.answer.source_lines import Lines
+from satchel.answer.text_lines import TextLines
 from satchel.types import Chunk, Detail, Freshness, Hit, Import, Kind, Location, Outline, ScoredSpan
 from tests.answer.examples import record
 
@@ -16,7 +17,7 @@ def span(
     text: str, start: int, end: int, path: str = "a.py", *, partial: bool = False
 ) -> tuple[Candidate, Group, Step]:
     """A shown span of a function that is the whole file, which is not as it was indexed."""
-    lines = Lines(path, tuple(text.split("\n")), "now")
+    lines = Lines(path, TextLines(text), "now")
     chunk = Chunk(f"code:{path}", Kind.CODE, path, "", location=Location(path, 1, len(lines.lines)))
     (made,) = file_candidates(Hit(chunk, 0.5, 1.0, (ScoredSpan(start, end, 1.0),), partial=partial), lines, 0)
     return made, Group(Kind.CODE, path, lines).admitted(made, made.steps[0], 10), made.steps[0]
@@ -79,10 +80,10 @@ def test_imports_follow_what_uses_them_unless_the_text_is_of_former_times() -> N
 def test_the_indexed_imports_are_those_of_an_unchanged_file() -> None:
     fields = {"imports": [["os", ["os"], 1, 1]]}
     chunk = Chunk("code:a.py", Kind.CODE, "a", "", location=Location("a.py", 1, 2, "hash"), fields=fields)
-    found = indexed_imports(chunk, Lines("a.py", ("import os", ""), "hash"))
+    found = indexed_imports(chunk, Lines("a.py", TextLines("import os\n"), "hash"))
     assert found is not None
     assert found.imports == (Import("os", ("os",), 1, 1),)
-    assert indexed_imports(chunk, Lines("a.py", ("import os", ""), "other")) is None
+    assert indexed_imports(chunk, Lines("a.py", TextLines("import os\n"), "other")) is None
 
 
 def test_a_longer_passage_follows_a_passage_of_a_record_until_all_is_shown() -> None:

@@ -22,6 +22,7 @@ from satchel.answer.packing import (
 )
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Lines
+from satchel.answer.text_lines import TextLines
 from satchel.types import Chunk, Hit, Kind, Location, Role, ScoredSpan
 from tests.answer.examples import COUNTER, packed
 
@@ -36,7 +37,7 @@ def body(name: str, lines: int) -> list[str]:
 
 def code(name: str, value: float, *, lines: int = 5, score: float = 1.0) -> tuple[Candidate, Lines]:
     """One function in a file of its own, offered as a whole."""
-    text = Lines(f"{name}.py", tuple(body(name, lines)))
+    text = Lines(f"{name}.py", TextLines("\n".join(body(name, lines))))
     location = Location(text.path, 1, lines)
     chunk = Chunk(f"code:{text.path}", Kind.CODE, name, "", location=location, role=Role.FUNCTION)
     (candidate,) = file_candidates(Hit(chunk, 0.5, score), text, WHOLE)
@@ -181,7 +182,7 @@ def test_within_a_share_the_range_is_that_of_the_section() -> None:
 
 def test_of_a_share_one_chunk_takes_only_its_part_so_that_others_are_seen() -> None:
     def filled(**options: Any) -> list[str]:
-        text = Lines("big.py", tuple(body("big", 100)))
+        text = Lines("big.py", TextLines("\n".join(body("big", 100))))
         big = spans(text, *(ScoredSpan(start, start + 4, 3.0 - start / 1000) for start in range(2, 98, 8)))
         small = code("small", 1.0)
         made = Section(Kind.CODE, 1.0, (*big, small[0]), {"big.py": text, "small.py": small[1]}, 100)
@@ -241,6 +242,24 @@ def test_a_twin_is_an_origin_of_what_is_shown_and_waits_again_when_that_is_taken
     assert set(names(packed(1_000, apart, merges_twins=False))) == {"memory:1", "memory:2"}
 
 
+def test_what_has_no_room_is_not_made() -> None:
+    best, lines = code("best", 3.0)
+    made: list[str] = []
+
+    def noted(candidate: Candidate) -> Candidate:
+        def make() -> Sequence[Step]:
+            made.append(candidate.chunk.title)
+            return candidate.make()
+
+        return replace(candidate, make=make)
+
+    others = [code(f"other{number}", 2.0) for number in range(5)]
+    chosen = section((noted(best), lines), *((noted(other), text) for other, text in others))
+    packing = packed(used(packed(1_000, section((best, lines)))), chosen)
+    assert (names(packing), made) == (["best"], ["best"])
+    assert left(packing) == {f"other{number}": BUDGET for number in range(5)}
+
+
 def test_without_lines_a_file_costs_only_its_places() -> None:
     packing = packed(80, section(unshrinkable(code("large", 1.0, lines=30))), shows_lines=False)
     assert used(packing) <= 80
@@ -269,7 +288,7 @@ def test_a_passage_of_a_record_grows_into_the_room_that_is_left() -> None:
 
 
 def test_the_rest_of_a_function_is_shown_before_weaker_pieces() -> None:
-    text = Lines("a.py", tuple(body("alpha", 30)))
+    text = Lines("a.py", TextLines("\n".join(body("alpha", 30))))
     (span,) = spans(text, ScoredSpan(10, 14, 2.0))
     weak = code("weak", 0.2)
     lines = {"a.py": text, "weak.py": weak[1]}
@@ -280,14 +299,14 @@ def test_the_rest_of_a_function_is_shown_before_weaker_pieces() -> None:
 
 
 def test_of_a_long_function_only_the_gaps_between_shown_spans_are_closed() -> None:
-    text = Lines("a.py", tuple(body("alpha", 150)))
+    text = Lines("a.py", TextLines("\n".join(body("alpha", 150))))
     pieces = spans(text, ScoredSpan(20, 24, 2.0), ScoredSpan(40, 44, 1.9), ScoredSpan(130, 134, 1.8))
     made = Section(Kind.CODE, 1.0, tuple(pieces), {"a.py": text}, 100, follow=followers(None, frozenset()))
     assert packed(20_000, made).groups[made]["a.py"].ranges == ((20, 44), (130, 134))
 
 
 def test_a_follower_is_never_shown_without_its_leader() -> None:
-    text = Lines("a.py", tuple(body("alpha", 30)))
+    text = Lines("a.py", TextLines("\n".join(body("alpha", 30))))
     (span,) = spans(text, ScoredSpan(10, 14, 2.0))
     made = Section(Kind.CODE, 1.0, (span,), {"a.py": text}, 100, follow=followers(None, frozenset()))
     packing = packed(20_000, made)
@@ -298,7 +317,7 @@ def test_a_follower_is_never_shown_without_its_leader() -> None:
 
 
 def test_what_follows_a_piece_that_does_not_come_back_does_not_come_back_either() -> None:
-    text = Lines("a.py", tuple(body("alpha", 30)))
+    text = Lines("a.py", TextLines("\n".join(body("alpha", 30))))
     (whole,) = spans(text, ScoredSpan(4, 28, 2.0))
     span, _ = unshrinkable((whole, text))
     made = Section(Kind.CODE, 1.0, (span,), {"a.py": text}, 100, follow=followers(None, frozenset()))

@@ -12,6 +12,7 @@ from satchel.answer.candidates import Candidate, Step
 from satchel.answer.sections import Group, subtract
 from satchel.answer.source_lines import Lines
 from satchel.answer.source_lines import joined as union
+from satchel.answer.text_lines import TextLines
 from satchel.types import Chunk, Detail, Hit, Kind, Location
 
 joined = partial(union, gap=weights.JOIN_LINES)
@@ -50,7 +51,7 @@ def test_the_union_does_not_depend_on_the_order(first: list[tuple[int, int]], se
 def test_steps_that_are_admitted_one_by_one_are_joined_as_all_at_once(
     steps: list[tuple[list[tuple[int, int]], bool]], sent: list[tuple[int, int]]
 ) -> None:
-    text = Lines("a", ("",) * 80, sent=tuple(joined(sent)))
+    text = Lines("a", TextLines("\n" * 79), sent=tuple(joined(sent)))
     group = Group(Kind.CODE, "a", text)
     hit = Hit(Chunk("code:a#1", Kind.CODE, "a", "", location=Location("a", 1, 80, "")), 0.5, 1.0)
     candidate = Candidate(hit, 0.5, 10, 1, list)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.answer import truncation
+from satchel.answer.text_lines import TextLines
 from satchel.answer.truncation import OmissionRemark, Shortened, SourceText, shortenings, strategy
 from satchel.errors import UsageError
 from satchel.sources.code.languages import GRAMMARS, comment
@@ -102,7 +103,7 @@ FUNCTIONS: Mapping[str, tuple[str, str, list[str]]] = {
 
 
 def _shortened(language: str, text: str, name: str, budget: float) -> tuple[SourceText, Shortened | None]:
-    source = SourceText(tuple(text.split("\n")), language)
+    source = SourceText(TextLines(text), language)
     chosen = strategy(name)
     assert chosen is not None
     return source, chosen.shorten(source, 1, len(source.lines), budget)
@@ -159,7 +160,7 @@ def _check_lines(source: SourceText, made: Shortened) -> None:
 @pytest.mark.parametrize("language", sorted(GRAMMARS))
 def test_parts_of_real_files_stay_sound_in_their_place(language: str, name: str) -> None:
     text = (SAMPLES / f"{language}.txt").read_text(encoding="utf-8")
-    source = SourceText(tuple(text.split("\n")), language)
+    source = SourceText(TextLines(text), language)
     chosen = strategy(name)
     assert chosen is not None
     whole = _faults(text, language)
@@ -255,7 +256,7 @@ def test_a_strategy_of_ones_own_is_found_by_its_name(monkeypatch: pytest.MonkeyP
     truncation.register(FirstLine())
     chosen = strategy("first-line")
     assert chosen is not None
-    (made,) = shortenings(chosen, SourceText(("a", "b", "c"), ""), 1, 3, 10)
+    (made,) = shortenings(chosen, SourceText(TextLines("a\nb\nc"), ""), 1, 3, 10)
     assert made.ranges == ((1, 1),)
     with pytest.raises(UsageError, match="already"):
         truncation.register(FirstLine())

@@ -34,6 +34,7 @@ def test_a_question_is_measured_in_a_process_of_its_own(tree: Path, tmp_path: Pa
     assert asked is not None
     assert 0 < asked.tokens <= 1_000
     assert asked.cpu_s > 0
+    assert asked.wall_s > 0
     assert asked.peak_mb > 1
 
 
@@ -41,7 +42,7 @@ def test_budgets_behind_one_that_takes_too_long_are_not_tried(tree: Path, monkey
     def asked(*values: object) -> budgets.Asked | None:
         options = values[2]
         assert isinstance(options, dict)
-        return budgets.Asked(0.1, 50.0, 900) if options["max_tokens"] < 4_000 else None
+        return budgets.Asked(0.1, 0.1, 50.0, 900) if options["max_tokens"] < 4_000 else None
 
     monkeypatch.setattr(budgets, "asked_apart", asked)
     result = budgets.grown(tree, budgets.BUDGETS, {}, 1, {})
@@ -50,7 +51,7 @@ def test_budgets_behind_one_that_takes_too_long_are_not_tried(tree: Path, monkey
 
 
 def test_the_table_has_a_line_per_budget_and_the_exponents() -> None:
-    rows = [budgets.row(budget, [budgets.Asked(0.1, 80.0, 900)]) for budget in (1_000, 2_000)]
+    rows = [budgets.row(budget, [budgets.Asked(0.1, 0.2, 80.0, 900)]) for budget in (1_000, 2_000)]
     fill = {"rows": rows, "exponent": 0.0}
     lines = budgets.table({"shop": {"fill": fill, "default": fill, "explain": {"ratio": 1.2}}}).splitlines()
     assert [line.split()[1] for line in lines[1:3]] == ["1,000", "2,000"]

@@ -32,14 +32,6 @@ def test_no_row_is_missing() -> None:
     assert [*promised()] == [f"{letter}{number + 1}" for letter, count in letters.items() for number in range(count)]
 
 
-def test_every_defect_has_a_test_that_exists() -> None:
-    lines = (TESTS.parent / "benchmarks" / "defects.jsonl").read_text(encoding="utf-8").splitlines()
-    for row in map(json.loads, lines):
-        path, _, name = row.get("test", "").partition("::")
-        found = node(f"{path.removeprefix('tests/')}::{name.rpartition('::')[2].removeprefix('test_')}")
-        assert found == row["test"] if name else (TESTS.parent / path).is_file(), row["id"]
-
-
 def test_a_test_that_does_not_exist_has_no_node() -> None:
     assert node("contracts/test_rows.py::no_row_is_missing") == "tests/contracts/test_rows.py::test_no_row_is_missing"
     assert node("index/test_walk.py::packages_and_caches") == (

@@ -25,7 +25,6 @@ from tests.index.vaults import RandomVault, VaultIndex, fresh_vault_contents
 from tests.sources.exports import export, field, node, tagged
 
 RANDOM_EDITS = 40
-"""The same as `benchmarks/vault_edits.py` does 500 times."""
 
 NOTES = {
     "Projects/Alpha.md": "---\nowner: '[[Alice]]'\n---\n# Alpha\n\nRocket launch. See [[Beta#Goals|goals]] "

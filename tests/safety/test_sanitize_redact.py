@@ -6,6 +6,7 @@ import random
 import re
 import string
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -146,6 +147,15 @@ def test_the_type_of_a_provider_wins_over_the_name_of_a_variable(name: str, toke
     redacted, counts = redact(f"export API_TOKEN='{token}'")
     assert counts == {name.split()[0]: 1}
     assert redacted.startswith("export API_TOKEN='")
+
+
+@pytest.mark.parametrize("margin", ["\n" * 1_000, "\n" * 1_001, "é" + "\n" * 1_001])
+def test_a_secret_is_found_at_any_place_of_a_long_text_as_in_a_short_one(margin: str) -> None:
+    np.zeros(1)  # with numpy, a long text is first searched for pairs of letters
+    texts = [*TOKENS.values(), *PLACES, *(form.replace("{}", value) for form, value, _ in ASSIGNMENTS.values())]
+    found = [redact(margin + text) for text in texts]
+    assert found == [(margin + redacted, counts) for redacted, counts in map(redact, texts)]
+    assert all(counts for _, counts in found)
 
 
 def test_there_are_at_least_forty_shapes_of_providers() -> None:

@@ -129,5 +129,5 @@ def test_a_short_function_at_a_named_line_is_shown_without_any_word_of_the_quest
     repository.commit("Begin", {"mux.go": "package mux\n\n" + "".join(functions)})
     with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
         engine.index()
-        for question in ("please fix mux.go:20", "mux.go#L20", "look at mux.go lines 20-21"):
+        for question in ("please fix mux.go:20", "mux.go#L20", "look at mux.go lines 20-21", "mux.go L20-L21 is wrong"):
             assert "20\t\treturn 1\n" in engine.assemble(question, purpose="find").text

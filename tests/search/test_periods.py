@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from broad import measure  # benchmarks/ is on the path
+from broad import memories  # benchmarks/ is on the path
 
 from satchel import Satchel
 from satchel.search.periods import period_in, without_period
@@ -83,7 +83,7 @@ def test_all_records_of_a_period_are_shown_and_no_others(tmp_path: Path) -> None
 
 
 def test_persons_and_periods_are_complete_and_themes_mostly(tmp_path: Path) -> None:
-    result = measure(tmp_path, "static")
+    result = memories(tmp_path, "static")
     assert (result["persons"]["recall"], result["persons"]["precision"]) == (1.0, 1.0)
     assert min(result["periods"]["recall"], result["periods"]["precision"]) >= 0.83
     assert result["themes"]["recall"] >= 0.68

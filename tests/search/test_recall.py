@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from recall import measure, questions  # benchmarks/ is on the path
+from broad import experiences, theme_questions  # benchmarks/ is on the path
 from values import lines
 
 from satchel import Satchel
@@ -111,7 +111,7 @@ def test_equal_matches_are_equally_relevant(engine: Satchel) -> None:
 
 
 def test_four_of_five_experiences_of_a_theme_are_shown(tmp_path: Path) -> None:
-    result = measure(tmp_path, lines()[0], questions()["sixty"])["4000"]
+    result = experiences(tmp_path, lines()[0], theme_questions()["sixty"])["4000"]
     assert result["recall"] >= 0.8
     assert result["precision"] >= 0.7
 

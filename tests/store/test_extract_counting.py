@@ -13,7 +13,7 @@ from satchel import text
 from satchel.store import extract
 from satchel.store.extract import LARGEST_COUNT, TermCounts, count
 
-pieces = st.lists(st.text(st.sampled_from("ab_B3$ .\né"), max_size=40), max_size=5)
+pieces = st.lists(st.text(st.sampled_from("ab_B3$ .\né\0\x85ÿ使"), max_size=40), max_size=5)
 
 
 def counts_of(counted: TermCounts, number: int) -> dict[str, int]:

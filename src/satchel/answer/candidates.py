@@ -36,7 +36,7 @@ from satchel.search.chunks import ITEM_KEY
 from satchel.search.lessons import is_lesson
 from satchel.search.searcher import TRACE_SIGNAL
 from satchel.sources.experiences import LINE_CHARACTERS as LONGEST_LINE
-from satchel.store.licence import COMMENT_LINE, licence_lines
+from satchel.store.licence import COMMENT_LINE
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
 
 SHRINK_SHARES = (0.9, 0.6, 0.35)
@@ -142,7 +142,14 @@ class Candidate:
 
     def offering(self, steps: Sequence[Step], shrink: Shrink | None = None) -> Candidate:
         """Return the candidate with these steps, and `shrink` after them."""
-        return replace(self, make=lambda: steps, shrink=shrink)
+        return self.sized(self.size, lambda: steps, shrink)
+
+    def sized(self, size: float, make: Callable[[], Sequence[Step]], shrink: Shrink | None) -> Candidate:
+        """Return the candidate with another size, and other ways to show it."""
+        made = self.valued(self.value)
+        made.__dict__.update(size=size, make=make, shrink=shrink)
+        made.__dict__.pop("steps", None)
+        return made
 
     def widened(self, count: int, last_line: int) -> Candidate:
         """Return it with `count` lines around its lines, within lines 1 to `last_line`; none around a declaration."""
@@ -163,7 +170,7 @@ class Candidate:
             return (step for step in made if step.ranges)
 
         shorter = None if shrink is None else lambda room: cut_steps(shrink(room))
-        return replace(self, size=size, make=lambda: list(cut_steps(self.steps)), shrink=shorter)
+        return self.sized(size, lambda: list(cut_steps(self.steps)), shorter)
 
 
 def file_candidates(
@@ -182,7 +189,7 @@ def file_candidates(
     assert location is not None
     end = min(location.end_line, len(lines.lines))
     has_licence = location.start_line == 1 and hit.chunk.kind is Kind.CODE
-    start = min(max(licence_lines(lines.lines).stop, 1), end) if has_licence else location.start_line
+    start = min(lines.licence_end + 1, end) if has_licence else location.start_line
     whole, characters = trimmed(lines, start, end)
     size = characters / CHARACTERS_PER_TOKEN
     # A line that the question names by its number need not have a word of it.
@@ -293,11 +300,22 @@ def _imports_only(chunk: Chunk, lines: Lines, shown: Range, terms: AbstractSet[s
     """
     if not terms or chunk.role is not Role.GAP or not terms.isdisjoint(_IMPORT_TERMS):
         return False
+    key = _imports_only, chunk.id, shown
+    if key not in lines.derived:
+        lines.derived[key] = _terms_beside_imports(chunk, lines, shown)
+    beside: AbstractSet[str] | None = lines.derived[key]
+    return beside is not None and terms.isdisjoint(beside)
+
+
+def _terms_beside_imports(chunk: Chunk, lines: Lines, shown: Range) -> AbstractSet[str] | None:
+    """Return the terms of comments beside imports; None for lines without imports, and for those with other code."""
     imported = {line for *_, start, end in chunk.fields.get("imports", ()) for line in range(start, end + 1)}
-    rows = [lines.lines[line - 1] for line in range(shown[0], shown[1] + 1) if line not in imported]
-    rest = [row for row in rows if not _FRAME_LINE.match(row)]
-    is_frame = bool(imported) and all(map(COMMENT_LINE.match, rest))
-    return is_frame and terms.isdisjoint(words.count_terms(words.words("\n".join(rest))))
+    if not imported:
+        return None
+    others = [text for line, text in enumerate(lines.lines[shown[0] - 1 : shown[1]], shown[0]) if line not in imported]
+    rest = [text for text in others if not _FRAME_LINE.match(text)]
+    is_frame = all(map(COMMENT_LINE.match, rest))
+    return frozenset(words.count_terms(words.words("\n".join(rest)))) if is_frame else None
 
 
 def shortened_steps(
@@ -377,8 +395,10 @@ def signature_range(chunk: Chunk, lines: Lines) -> Range | None:
     declared = [line.strip() for line in chunk.signature.split("\n") if line.strip()]
     last_line = min(location.end_line, len(lines.lines))
     # Lines between the start of a chunk and its declaration: decorators and comments come first.
-    for number in range(location.start_line, min(location.start_line + 40, last_line + 1)):
-        if not lines.lines[number - 1].strip().startswith(declared[0][:60]):
+    texts = lines.lines[location.start_line - 1 : min(location.start_line + 39, last_line)]
+    first = declared[0][:60]
+    for number, line in enumerate(texts, location.start_line):
+        if not line.strip().startswith(first):
             continue
         end = number
         for text in declared[1:6]:  # longest signature lines

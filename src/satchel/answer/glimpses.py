@@ -68,8 +68,8 @@ def _glimpse(candidate: Candidate, lines: Lines, terms: AbstractSet[str], rariti
     window = whole_statements(lines.lines, *_best_lines(lines, (first, last), terms, rarities), start, end)
     signature = signature_range(candidate.chunk, lines)
     ranges = tuple(joined([*([signature] if signature is not None else []), window], weights.JOIN_LINES))
-    made = replace(candidate, size=sum(lines_size(lines, *range_) for range_ in ranges))
-    return made.offering((Step(Detail.SPAN, ranges),), Narrowing(lines, window, terms, candidate.chunk))
+    size, steps = sum(lines_size(lines, *range_) for range_ in ranges), (Step(Detail.SPAN, ranges),)
+    return candidate.sized(size, lambda: steps, Narrowing(lines, window, terms, candidate.chunk))
 
 
 def _own_lines(candidate: Candidate, lines: Lines) -> Range:
@@ -89,20 +89,27 @@ def _best_lines(lines: Lines, span: Range, terms: AbstractSet[str], rarities: Ma
     start, end = span
     matched = matched_terms(lines.lines[start - 1 : end], terms)
     width = weights.GLIMPSE_LINES
-    scores = [_coverage(matched[:width], rarities)]
-    for at, (leaving, entering) in enumerate(zip(matched, matched[width:], strict=False), 1):
-        scores.append(scores[-1] if leaving == entering else _coverage(matched[at : at + width], rarities))
+    counts: dict[str, int] = {}
+    for term in chain.from_iterable(matched[:width]):  # a Counter takes longer to make than these few terms to count
+        counts[term] = counts.get(term, 0) + 1
+    scores = [_coverage(counts, rarities)]
+    for leaving, entering in zip(matched, matched[width:], strict=False):
+        if leaving == entering:
+            scores.append(scores[-1])
+            continue
+        for term in leaving - entering:
+            counts[term] -= 1
+        for term in entering - leaving:
+            counts[term] = counts.get(term, 0) + 1
+        scores.append(_coverage(counts, rarities))
     first = scores.index(max(scores))
     last = next((at for at in range(first, len(scores)) if scores[at] < scores[first]), len(scores)) - 1
     first = start + (first + last) // 2
     return first, min(first + width - 1, end)
 
 
-def _coverage(matched: Sequence[AbstractSet[str]], rarities: Mapping[str, float]) -> float:
-    """Return how well lines with these terms match: the second line with a term adds a third of the first."""
-    counts: dict[str, int] = {}
-    for term in chain.from_iterable(matched):  # a Counter takes longer to make than these few terms to count
-        counts[term] = counts.get(term, 0) + 1
+def _coverage(counts: Mapping[str, int], rarities: Mapping[str, float]) -> float:
+    """Return how well lines match that have each term so often: the second line with it adds a third of the first."""
     return sum(rarities.get(term, 0.0) * count / (count + 1) for term, count in sorted(counts.items()))
 
 

@@ -269,10 +269,10 @@ def _without_prose(candidate: Candidate, lines: Lines) -> Candidate:
     at = bisect_left(prose, location.start_line, key=itemgetter(1))  # ranges in order, which do not overlap
     if at == len(prose) or prose[at][0] > location.end_line:
         return candidate
-    kept = [piece for step in candidate.steps[:1] for piece in subtract(step.ranges, lines.prose)]
+    kept = [piece for step in candidate.steps[:1] for piece in subtract(step.ranges, prose)]
     if not kept:
         return candidate
-    return candidate.trimmed(lambda shown: subtract(shown, lines.prose), sum(lines_size(lines, *span) for span in kept))
+    return candidate.trimmed(lambda shown: subtract(shown, prose), sum(lines_size(lines, *span) for span in kept))
 
 
 def _following_without_prose(follow: Follow) -> Follow:

@@ -257,11 +257,12 @@ class Packing:
             *_, section, candidate = entry
             least = (self._least if remaining is None else self._least_of)[section]
             reason = self._refusal(section, candidate, least, barrier)
-            if reason == TWIN:
+            left = room - used if remaining is None else min(room - used, remaining[section])
+            is_tried = reason is None and self._has_room(section, candidate, left)
+            if is_tried and self._has_twin(section, candidate):
                 self._twins[candidate] = section
                 continue
-            left = room - used if remaining is None else min(room - used, remaining[section])
-            taken = None if reason else self._admit(section, candidate, left, caps.get(section))
+            taken = self._admit(section, candidate, left, caps.get(section)) if is_tried else None
             if taken is not None:
                 used += taken
                 if remaining is not None:
@@ -295,11 +296,17 @@ class Packing:
             return None
         if candidate.value < max(least, barrier):
             return VALUE if candidate.value < least else BUDGET
-        has_twin = self.inputs.merges_twins and candidate.leader is None and self._has_twin(section, candidate)
-        return TWIN if has_twin else None
+        return None
+
+    def _has_room(self, section: Section, candidate: Candidate, room: int) -> bool:
+        """Return whether anything fits: most of those that do not are refused before their lines are read."""
+        is_begun = candidate.group in self.groups[section]
+        return room >= SMALLEST_PIECE and (is_begun or room >= self._frame_tokens(section, candidate))
 
     def _has_twin(self, section: Section, candidate: Candidate) -> bool:
         """Return whether a shown candidate has the same full text; it then lists this one as another origin."""
+        if candidate.pinned or candidate.leader is not None or not self.inputs.merges_twins:
+            return False
         ends = self._ends(section, candidate)
         if not ends:
             return False
@@ -323,11 +330,9 @@ class Packing:
         """Show a candidate in the fullest way that fits; returns its tokens, None where nothing fits."""
         if cap is not None:
             room = min(room, cap - self._chunk_tokens[candidate.chunk.id])
-        if room < SMALLEST_PIECE:
+        if not self._has_room(section, candidate, room):  # less than without the cap
             return None
         frame = self._frame_tokens(section, candidate)
-        if room < frame and candidate.group not in self.groups[section]:
-            return None
         scales: list[float] = []
         for step in candidate.steps:
             tokens = self._cost(section, candidate, step, room)

@@ -13,21 +13,24 @@ import time
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
-from itertools import accumulate, pairwise
+from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
+from sys import getsizeof
 from typing import Any, NamedTuple
 
+from satchel.answer.text_lines import TextLines
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_text, redact
 from satchel.sources.code.languages import extent, is_notebook
+from satchel.store.licence import licence_lines
 from satchel.system import files
 from satchel.system.kept import Cache
 from satchel.tokens import TokenCounter
 from satchel.types import Freshness, Outline, Range
 
-LINE_OVERHEAD_BYTES = 96
-"""Memory of a line in Python besides its characters, with what is derived from it."""
+LINE_OVERHEAD_BYTES = 24
+"""Memory of a line besides its characters: its length, its tokens, and what is derived from it."""
 
 FIRST_SENTENCE, LEAST_PROSE, LONGEST_PROSE = 3, 4, 400
 """Most lines of the first sentence of a comment, fewest lines of it that are left out (more than the gap that is closed
@@ -46,26 +49,19 @@ class Lines:
     """
 
     path: str
-    lines: tuple[str, ...]
+    lines: TextLines
     content_hash: str = ""
     marks: tuple[Freshness | None, ...] = ()
     sent: tuple[Range, ...] = ()
     counts: dict[str, array[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Tokens of each line by tokenizer, -1 where not counted yet: each line of a cached file is counted once."""
 
-    sizes: array[int] = field(default_factory=partial(array, "i"), init=False, repr=False, compare=False)
-    """Characters up to each line without the line ends, computed on first use."""
-
     derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What others computed from these lines alone, by a key of theirs: kept as long as the file is cached."""
 
     def characters(self, start: int, end: int) -> int:
         """Return the characters of lines `start`..`end`, each with its line end."""
-        if not self.sizes:
-            # Assigned at once: other threads read the same lines, and must not see a part of the list.
-            self.sizes[:] = array("i", accumulate(map(len, self.lines), initial=0))
-        first, last = min(start - 1, len(self.lines)), min(end, len(self.lines))
-        return self.sizes[last] - self.sizes[first] + last - first
+        return self.lines.characters(start, end)
 
     def tokens(self, counter: TokenCounter, start: int, end: int) -> int:
         """Return the tokens of lines `start`..`end`, each counted alone with its line end (an upper estimate)."""
@@ -81,7 +77,7 @@ class Lines:
 
     def text(self, start: int, end: int) -> str:
         """Return lines `start`..`end` (1-based, inclusive), each with its line end."""
-        return "\n".join(self.lines[start - 1 : end]) + "\n"
+        return self.lines.joined(start, min(end, len(self.lines))) + "\n"
 
     @property
     def prose(self) -> tuple[Range, ...]:
@@ -89,10 +85,18 @@ class Lines:
 
         Comments of a notebook are its text.
         """
-        found: tuple[Range, ...] | None = () if is_notebook(self.path) else self.derived.get("prose")
+        found: tuple[Range, ...] | None = self.derived.get(prose_of)
         if found is None:
-            found = self.derived["prose"] = tuple(prose_of(self.lines))
+            found = self.derived[prose_of] = () if is_notebook(self.path) else tuple(prose_of(self.lines))
         return found
+
+    @property
+    def licence_end(self) -> int:
+        """The last line of the licence at the top of the file, 0 without one; found once while the lines are kept."""
+        end: int | None = self.derived.get(licence_lines)
+        if end is None:
+            end = self.derived[licence_lines] = max(licence_lines(self.lines).stop - 1, 0)
+        return end
 
     def seams(self, start: int, end: int) -> set[int]:
         """Return the lines after `start` up to `end` (1-based) that differ in another way than the line before."""
@@ -143,13 +147,16 @@ class FileLines:
     def read(self, path: str, content_hash: str = "", stored: Callable[[], str] | None = None) -> Lines | Unreadable:
         """Return the present lines of a file, or why they cannot be shown. Never follows a link or leaves the root.
 
-        `stored` returns the stored text for the bytes with `content_hash`; called only if the file has them. A cached
-        file is read again unless it has the size and times that it had when it had rested.
+        `stored` returns the stored text for the bytes with `content_hash`; called only if the file has them. A file
+        that was read before is opened again unless it has the size and times that it had when it had rested.
         """
         rested = self._rested.values.get(path)
-        lines = self.cached(path, rested[1]) if rested is not None else None
-        if rested is not None and lines is not None and files.stamp(self._root, path) == rested[0]:
-            return lines
+        if rested is not None and files.stamp(self._root, path) == rested[0]:
+            lines = self.cached(path, rested[1])
+            if lines is not None:
+                return lines
+            if rested[1] == content_hash and stored is not None and self._is_own():
+                return self.keep(path, content_hash, stored())
         unfit = _unfit_path(path)
         if unfit is not None:
             return Unreadable(path, str(unfit))
@@ -176,7 +183,7 @@ class FileLines:
 
     def keep(self, path: str, content_hash: str, text: str) -> Lines:
         """Return the lines of a cleaned and redacted text, cached under the hash of its original bytes."""
-        lines = Lines(path, tuple(text.split("\n")), content_hash)
+        lines = Lines(path, TextLines(text), content_hash)
         self._kept.keep({(path, content_hash): lines})
         return lines
 
@@ -214,6 +221,7 @@ class FileLines:
     def clear(self) -> None:
         """Forget every file."""
         self._kept.drop([*self._kept.values])
+        self._rested.drop([*self._rested.values])
 
     def _note_rest(self, path: str, file: files.FileBytes, content_hash: str, now: int) -> None:
         if now - max(file.mtime_ns, file.changed_ns) > RESTED_NS:
@@ -223,7 +231,7 @@ class FileLines:
 
 
 def _size_of(lines: Lines) -> int:
-    return sum(map(len, lines.lines)) + LINE_OVERHEAD_BYTES * len(lines.lines)
+    return getsizeof(lines.lines.text) + LINE_OVERHEAD_BYTES * len(lines.lines)
 
 
 def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
@@ -234,58 +242,53 @@ def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
         if is_note:
             from satchel.sources.vault import read_note
 
-            return read_note(lines.path, "\n".join(lines.lines))[0]
-        return outline_file(lines.path, "\n".join(lines.lines))[1]
+            return read_note(lines.path, lines.lines.text)[0]
+        return outline_file(lines.path, lines.lines.text)[1]
     except (RecursionError, MemoryError):  # nesting or size beyond anything written by hand
         return Outline("", (), parsed=False)
 
 
-_COMMENT_START = (
-    r"(?://|/?\*(?![\w*(])|/\*|#(?![!\[]|(?:include|define|if|ifdef|ifndef|else|elif|endif|undef|pragma)\b)|--\s|;;)"
-)
+_COMMENT_START = r"(?://|/?\*(?![\w*(])|/\*|#(?![!\[]|(?:include|define|if|ifdef|ifndef|else|elif|endif|undef|pragma)\b)|--[^\S\n]|;;)"
 _DOC_STRING_START = r"[rRbBuUfF]{0,2}(\"{3}|'{3})"
 COMMENT, _DOC_STRING = re.compile(rf"\s*{_COMMENT_START}"), re.compile(rf"\s*{_DOC_STRING_START}")
-_PROSE_START = re.compile(rf"\n(?=[^\S\n]*+[/*#;\-\"'rRbBuUfF])(?=\s*+(?:{_COMMENT_START}|{_DOC_STRING_START}))")
-"""Finds in a text the lines that `COMMENT` or `_DOC_STRING` matches, and perhaps others: a file has few of them."""
+_COMMENT_LINE = rf"[^\S\n]*+{_COMMENT_START}[^\n]*+"
+_PROSE = re.compile(
+    r"\n(?=[^\S\n]*+[/*#;\-\"'rRbBuUfF])"
+    rf"(?:[^\S\n]*+{_DOC_STRING_START}(?![^\n]*\1)|{_COMMENT_LINE}(?:\n{_COMMENT_LINE}){{{LEAST_PROSE},}}+)"
+)
+"""The opening of a doc string of several lines, or lines of comments that are more than a few."""
 
 IMPORT = re.compile(r"\s*(?:import|from|use|using|require|#include|package)\b")
 _WORD = re.compile(r"\w")
 _SENTENCE_END = re.compile(r"[.!?:;]['\")\]`*]*\s*$|^\W*$")
 
 
-def prose_of(lines: Sequence[str]) -> Iterator[Range]:
+def prose_of(lines: TextLines) -> Iterator[Range]:
     """Yield the lines of doc strings and of whole-line comments after their first sentence, if they are many."""
-    text, counted, number, behind = "\n".join(("", *lines)), 0, 0, 0
-    for match in _PROSE_START.finditer(text):
+    # A line end before the first line, so that each line has one before it: its number is the count of those before.
+    text, counted, number = f"\n{lines.text}", 0, 0
+    match = _PROSE.search(text)
+    while match is not None:
         number, counted = number + text.count("\n", counted, match.start()), match.start()
-        if number < behind:
-            continue
-        end = _end_of_prose(lines, number)
-        first = number
-        if end - number > LEAST_PROSE:
+        behind = match.end()
+        if match[1]:
+            close = text.find(match[1], behind)
+            size = text.count("\n", behind, close) + 1 if close >= 0 else 0
+            if size > LONGEST_PROSE:
+                size = 0
+            elif size:
+                behind = close
+        else:
+            size = text.count("\n", match.start(), behind)
+        if size > LEAST_PROSE:
+            first, end = number, number + size
             if not _WORD.search(_DOC_STRING.sub("", lines[first], count=1)):
                 first += 1  # the text begins on the next line
             while first < min(end, number + FIRST_SENTENCE) and not _SENTENCE_END.search(lines[first]):
                 first += 1
             if end - first > LEAST_PROSE:
                 yield first + 2, end
-        behind = end
-
-
-def _end_of_prose(lines: Sequence[str], first: int) -> int:
-    """Return the number (from 1) of the last line of the comment or doc string that begins with this line, else 0."""
-    opening = _DOC_STRING.match(lines[first])
-    if opening is None:
-        end = first
-        while end < len(lines) and COMMENT.match(lines[end]):
-            end += 1
-        return end if end > first else 0
-    if lines[first].count(opening[1]) > 1:
-        return 0
-    for number in range(first + 1, min(first + LONGEST_PROSE, len(lines))):
-        if opening[1] in lines[number]:
-            return number + 1
-    return 0
+        match = _PROSE.search(text, behind)
 
 
 def trimmed(lines: Lines, start: int, end: int) -> tuple[Range, int]:
@@ -349,8 +352,7 @@ def whole_statements(lines: Sequence[str], start: int, end: int, first: int, las
     as it was. Braces do not count, because most of them are around blocks.
     """
     unopened = open_ones = 0
-    for number in range(start, end + 1):
-        opened, closed = _brackets(lines[number - 1])
+    for opened, closed in map(_brackets, lines[start - 1 : end]):
         unopened += max(closed - open_ones - opened, 0)
         open_ones = max(open_ones + opened - closed, 0)
     before = range(start - 1, max(first, start - CONTINUED_LINES) - 1, -1)
@@ -364,7 +366,7 @@ def whole_statements(lines: Sequence[str], start: int, end: int, first: int, las
 
 def _left(lines: Sequence[str], numbers: Iterable[int], count: int) -> Iterator[tuple[int, int]]:
     """Yield each line with the sum of `count` and the brackets that are open after it and the lines before."""
-    for number in numbers:
+    for number in numbers:  # mostly the first one or two of a few
         opened, closed = _brackets(lines[number - 1])
         count += opened - closed
         yield number, count
@@ -374,12 +376,13 @@ def _brackets(line: str) -> tuple[int, int]:
     return line.count("(") + line.count("["), line.count(")") + line.count("]")
 
 
-def _statements(lines: Sequence[str], numbers: Iterable[int]) -> Iterator[tuple[int, str, int]]:
+def _statements(lines: Sequence[str], numbers: range) -> Iterator[tuple[int, str, int]]:
     """Yield number, text and depth of the lines that are not blank, comments or for the preprocessor."""
-    for number in numbers:
-        text = lines[number - 1].strip()
+    texts = lines[min(numbers) - 1 : max(numbers)] if numbers else ()
+    for number, line in zip(numbers, texts[:: numbers.step], strict=True):
+        text = line.strip()
         if text and text[0] != "#" and not COMMENT.match(text):
-            yield number, text, _depth(lines[number - 1])
+            yield number, text, _depth(line)
 
 
 def _depth(line: str) -> int:

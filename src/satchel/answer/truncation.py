@@ -18,6 +18,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from satchel import text as words
+from satchel.answer.text_lines import TextLines
 from satchel.errors import UsageError
 from satchel.sources.code.languages import comment
 from satchel.text import pattern
@@ -45,7 +46,7 @@ _FILLERS = {"python": "...", "bash": ":"}
 class SourceText(NamedTuple):
     """A text by lines (0-based here) and its language, empty if unknown."""
 
-    lines: tuple[str, ...]
+    lines: TextLines
     language: str
 
 

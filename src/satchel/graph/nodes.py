@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from satchel.answer.candidates import CHARACTERS_PER_TOKEN, SHRINK_SHARES, Candidate, Step
 from satchel.answer.source_lines import FileLines, Lines, Unreadable
+from satchel.answer.text_lines import TextLines
 from satchel.graph.request import Direction, GraphRequest, Lens
 from satchel.graph.walk import GraphWalk, Reached, WalkEdge
 from satchel.safety import sanitize
@@ -353,7 +354,7 @@ class Nodes:
         part, document = self._code.part(row), self._code.document_of(row)
         if document.kind not in LINE_KINDS:
             return None
-        text = tuple(self._texts[document.id].split("\n"))
+        text = TextLines(self._texts[document.id])
         marks = (Freshness.STALE,) * len(text) if self._is_stale(document) else ()
         return Lines(f"{self.prefix}{document.key}", text, document.content_hash, marks), (part.start, part.end)
 

@@ -207,13 +207,15 @@ def cost(content: Data) -> int:
 
 
 def _fill(content: Data, into: list[Any], rows: Sequence[Any], most: int) -> int:
-    """Append rows while `content` has at most `most` tokens; returns how many were appended."""
-    for count, row in enumerate(rows):
-        into.append(row)
-        if cost(content) > most:
-            into.pop()
-            return count
-    return len(rows)
+    """Append as many rows as keep `content` within `most` tokens; returns how many were appended."""
+
+    def cost_with(count: int) -> int:
+        into[:] = rows[:count]
+        return cost(content)
+
+    fits = bisect_right(range(1, len(rows) + 1), most, key=cost_with)
+    into[:] = rows[:fits]
+    return fits
 
 
 def _short(line: str) -> str:

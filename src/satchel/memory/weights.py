@@ -1,7 +1,7 @@
 """Every fitted number of the memory: what says nearly the same, and which experiences are a group.
 
-The numbers of groups were fitted on the five sets of `benchmarks/values_sets.py`, for words and vectors together, and
-are measured by `benchmarks/values.py`; near-duplicates by `benchmarks/duplicates.py`. How memories and turns of
+The numbers of groups were fitted on the five sets of `benchmarks/values.py`, for words and vectors together, which
+measures them too; near-duplicates by `benchmarks/duplicates.py`. How memories and turns of
 conversations are ranked is in `search/weights.py` (`benchmarks/memory.py`), which `make fit` repeats.
 
 None of them needs a new index or a cleared cache; groups that are stored stay until they are made again. Readers write

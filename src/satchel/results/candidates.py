@@ -34,6 +34,7 @@ from satchel.answer.render.labels import group_of
 from satchel.answer.request import AssembleRequest, Budget, start_of_day
 from satchel.answer.sections import Group, Section
 from satchel.answer.source_lines import FileLines, Lines, Unreadable, without_blank_ends
+from satchel.answer.text_lines import TextLines
 from satchel.answer.truncation import LADDER, SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
 from satchel.answer.write import Filling, Marking, context_of
 from satchel.codec import iso_time
@@ -231,7 +232,7 @@ def _record(entity: Entity, rank: int, budget: Budget, supplied: EntityCandidate
 
 def _shortened_texts(body: str, language: str, most: float, budget: Budget) -> list[Step]:
     """Return shortened forms of code that came as text."""
-    lines, steps = Lines("", tuple(body.split("\n"))), []
+    lines, steps = Lines("", TextLines(body)), []
     for step in shortened_steps(_shortener(budget), lines, language, (1, len(lines.lines)), most):
         pieces = [(start, "\n".join(lines.lines[start - 1 : end])) for start, end in step.ranges]
         pieces += [(remark.start, remark.text) for remark in step.remarks]

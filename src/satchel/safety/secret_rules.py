@@ -444,7 +444,7 @@ _SPECIAL = (
     SecretRule("google-key-id", "", "private_key_id", r"""["']\s{0,3}:\s{0,3}["'][0-9a-f]{40}""", _last_40),
     SecretRule("password", "", "-p", r"""(?:[ \t]{0,3}['"]?)""", _client_password, r"\S"),
     SecretRule("password", "", "redis-cli", r"""[^\n;|]{0,120}?[ \t](?:-a|--pass)[ \t]{1,3}['"]?""", _command_value),
-    SecretRule("password", "ldap", "s", r"""earch\b[^\n;|]{0,200}?[ \t]-w[ \t]{0,3}['"]?""", _command_value),
+    SecretRule("password", "", "ldapsearch", r"""\b[^\n;|]{0,200}?[ \t]-w[ \t]{0,3}['"]?""", _command_value),
     SecretRule(
         "password",
         "",

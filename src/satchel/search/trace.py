@@ -105,10 +105,12 @@ _MENTIONS = (
         r"#(?:L|lines-)(?P<line>\d{1,6})(?:[-:]L?(?P<end>\d{1,6}))?"
     ),
     pattern(rf"\blines? {_LINES} (?:of|in) (?:the )?(?:file )?[`'\"]?{_FILE}"),
-    pattern(rf"(?<![\w@./\\+-])(?<!File \"){_FILE}(?::|#L|\((?=\d+[,)])|[`'\"]?(?:,| at| in| on)? lines? ){_LINES}"),
+    pattern(
+        rf"(?<![\w@./\\+-])(?<!File \"){_FILE}(?::|#L|\((?=\d+[,)])|[`'\"]?(?:,| at| in| on)? (?:lines? |L)){_LINES}"
+    ),
 )
-"""Places in prose: links to a forge (`.../blob/main/a.py#L3-L9`), `lines 3-9 of a.py`, `a.py:3-9`, `a.py, line 3`. A
-frame of Python inside of a log (`> File "a.py", line 3`) is none."""
+"""Places in prose: links to a forge (`.../blob/main/a.py#L3-L9`), `lines 3-9 of a.py`, `a.py:3-9`, `a.py, line 3`,
+`a.py L3-L9`. A frame of Python inside of a log (`> File "a.py", line 3`) is none."""
 
 _TESTS = (
     pattern(r"(?:FAILED|ERROR) (?P<path>[^\s:]+\.py)::(?P<function>\S+)(?: - (?P<error>.*))?"),

@@ -2,10 +2,10 @@
 
 The numbers of files were fitted on 296 issues of 14 repositories (docs/decisions/0002). `make fit` moves each of them
 on issues and questions with one repository left out, `make fit-here` on questions about this repository alone. Those of
-records are measured by `benchmarks/memory.py` (conversations), `benchmarks/multihop.py` (notes), `benchmarks/recall.py`
+records are measured by `benchmarks/memory.py` (conversations), `benchmarks/multihop.py` (notes), `benchmarks/broad.py`
 (themes) and `benchmarks/contradictions.py`, those of vectors by `benchmarks/vectors.py` and `benchmarks/prose.py`, the
-floors by `benchmarks/strength.py`, the relevance by `benchmarks/calibration.py`. Those of a change are judgements from
-reading answers about real changes.
+floors and the relevance by `benchmarks/calibration.py`. Those of a change are judgements from reading answers about
+real changes.
 
 None of them needs a new index or a cleared cache: nothing stored depends on them, and what is kept in memory has them
 in its key. Readers write `weights.NAME`; `satchel.fitted` lists and changes them. Bounds of work, which only say how
@@ -417,7 +417,7 @@ FULL_SUPPORT: Annotated[int, Between(2, 200)] = 20
 VALUE_DOMAIN_SHARE: Annotated[float, Between(0, 1)] = 0.25
 """A value is of a kind of work if this share of its experiences is: one of twenty is not what it is about."""
 
-# Themes: broad questions about records (recall.py)
+# Themes: broad questions about records (broad.py)
 
 THEME_SEEDS: Annotated[int, Between(1, 50)] = 5
 """Best records whose words are lent to the subject in the first round; in each next one so many more."""
@@ -430,14 +430,14 @@ THEME_FIELD: Annotated[float, Between(0, 1)] = 0.15
 
 THEME_LEAST: Annotated[float, Between(0, 1)] = 0.15
 """Nearness, in parts of the mean of the nearest records, from which a record is of the theme. Of 20 questions about
-60 experiences .81 of the right ones are shown in 4,000 tokens, .75 of what is shown is right (`benchmarks/recall.py`);
+60 experiences .81 of the right ones are shown in 4,000 tokens, .75 of what is shown is right (`benchmarks/broad.py`);
 with .12 it is .87 and .72, with .18 .80 and .80. Without themes it was .16 and .81."""
 
 THEME_TABLE_SHARE: Annotated[float, Between(0, 1)] = 0.7
 """Share of the table of words beside the words themselves in the nearness to a theme."""
 
 THEME_TABLE_LEAST: Annotated[float, Between(0, 1)] = 0.3
-"""`THEME_LEAST` with the table of words (`benchmarks/broad.py`, `benchmarks/recall.py`)."""
+"""`THEME_LEAST` with the table of words (`benchmarks/broad.py`)."""
 
 THEME_MATCH: Annotated[float, Between(0, 1)] = 0.5
 """How well the records of a theme match at least where it was found by its meaning."""

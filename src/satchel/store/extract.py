@@ -73,23 +73,23 @@ LARGEST_COUNT = 255
 Numbers: TypeAlias = "npt.NDArray[np.uint32]"
 
 
-class _Table(dict[str, int]):
-    """Numbers of runs; those of `_new` are analysed together.
+class _Table(dict[bytes, int]):
+    """Numbers of runs in UTF-8, 0 for the end of a piece; those of `_new` are analysed together.
 
     `_spans` has of each run the first term, the terms, the words, and the terms without those that a word with accents
     has besides: by these a text is measured, so that one in French is no longer than one in English.
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__({words.PIECE_END: 0})
         self.vocabulary: list[str] = []
         self._numbers: dict[str, int] = {}
         self._terms = array("I")
-        self._spans = array("I")
-        self._new: list[str] = []
+        self._spans = array("I", (0, 0, 0, 0))
+        self._new: list[bytes] = []
         self._guard = threading.Lock()
 
-    def __missing__(self, run: str) -> int:
+    def __missing__(self, run: bytes) -> int:
         with self._guard:
             number = self.setdefault(run, len(self))
             if number == len(self._new) + len(self._spans) // 4:
@@ -100,12 +100,17 @@ class _Table(dict[str, int]):
         """Return the terms of all runs, and a row of spans per run: copies, since another thread may add runs."""
         with self._guard:
             every, spans, numbers = self._terms, self._spans, self._numbers
-            for run in self._new:
-                pieces = (run,) if run.isascii() and run.isidentifier() else words.words(run)
-                terms = [term for word in pieces for term in words.analysed(word)]
-                written = len(terms) if run.isascii() else sum(len(words.written_terms(word)) for word in pieces)
-                spans.extend((len(every), len(terms), len(pieces), written))
-                every.extend([numbers.setdefault(term, len(numbers)) for term in terms])
+            for run in map(bytes.decode, self._new):
+                if run.isascii() and run.isidentifier():
+                    terms: Sequence[str] = words.analysed(run)
+                    count, written = 1, len(terms)
+                else:
+                    pieces = words.words(run)
+                    terms = [term for word in pieces for term in words.analysed(word)]
+                    count, written = len(pieces), sum(len(words.written_terms(word)) for word in pieces)
+                spans.extend((len(every), len(terms), count, written))
+                for term in terms:
+                    every.append(numbers.setdefault(term, len(numbers)))
             self._new.clear()
             self.vocabulary += [*islice(reversed(numbers), len(numbers) - len(self.vocabulary))][::-1]
             return np.array(every, dtype=np.uint32), np.array(spans, dtype=np.uint32).reshape(-1, 4)
@@ -136,14 +141,14 @@ class TermCounts(NamedTuple):
 def count(pieces: Sequence[str], measured: Sequence[str] = ()) -> TermCounts:
     """Count the terms of each piece. The `measured` pieces, numbered after them, only get totals."""
     table = _current()
-    runs = [words.runs(piece) for piece in (*pieces, *measured)]
-    sizes = np.fromiter(map(len, runs), np.int64, len(runs))
-    numbers = np.fromiter(map(table.__getitem__, chain.from_iterable(runs)), np.int64, int(sizes.sum()))
+    size = len(pieces) + len(measured)
+    runs = words.runs_of(chain(pieces, measured))
+    numbers = np.fromiter(map(table.__getitem__, runs), np.int64, len(runs))
     terms, spans = table.arrays()
-    owners = np.repeat(np.arange(len(sizes)), sizes)
-    begins, lengths, worth, written = (spans[:, column].astype(np.int64)[numbers] for column in range(4))
-    term_totals, word_totals = _totals(owners, written, len(sizes)), _totals(owners, worth, len(sizes))
-    listed = int(sizes[: len(pieces)].sum())
+    owners = np.cumsum(numbers == 0)
+    begins, lengths, worth, written = spans[numbers].T.astype(np.int64)
+    term_totals, word_totals = _totals(owners, written, size), _totals(owners, worth, size)
+    listed = int(np.searchsorted(owners, len(pieces)))
     begins, lengths, owners = begins[:listed], lengths[:listed], owners[:listed]
     ends = np.cumsum(lengths)
     occurring = terms[np.repeat(begins - (ends - lengths), lengths) + np.arange(int(lengths.sum()))]

@@ -408,7 +408,7 @@ class Lexicon:
         return _table(self._read, name, lambda _: 300).through(list(keys), fetch)
 
     def stored(
-        self, name: Hashable, chunks: Sequence[int], fetch: Fetch[int, Value], size: Size[Value] = lambda _: 1_500
+        self, name: Hashable, chunks: Sequence[int], fetch: Fetch[int, Value], size: Size[Value] = lambda _: 800
     ) -> dict[int, Value]:
         """Return values of chunks by row, in the order of the chunks (positions); `fetch` takes rows.
 
