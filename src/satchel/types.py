@@ -158,6 +158,7 @@ class EdgeType(StrEnum):
     IMPORTS = "imports"
     CALLS = "calls"
     INHERITS = "inherits"
+    RENAMES = "renames"
     TOUCHES = "touches"
     EVIDENCE = "evidence"
     BOUND = "bound"
@@ -263,7 +264,8 @@ class Part(NamedTuple):
 class Outline(NamedTuple):
     """The result of parsing one file. `comment_lines` are line ranges with only comments or doc strings.
 
-    `bodies` are those of long functions, not of functions inside them: pairs of offsets in bytes, in order.
+    `functions` are the long ones, not those inside of them, in order: the offsets in bytes where each begins, where its
+    body does, and where it ends. One without which the text around it is no code begins with its body.
     """
 
     language: str
@@ -271,7 +273,7 @@ class Outline(NamedTuple):
     imports: tuple[Import, ...] = ()
     comment_lines: tuple[tuple[int, int], ...] = ()
     parsed: bool = True
-    bodies: tuple[tuple[int, int], ...] = ()
+    functions: tuple[tuple[int, int, int], ...] = ()
 
 
 class Location(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from satchel.index import reading, update
+from satchel.index import reading, run, update
 from satchel.index.run import BuildOptions, ReadingOptions
 from satchel.system import files
 from satchel.testing import TinyRepository
@@ -210,6 +210,14 @@ class TestAnotherVersion:
         index.options = other
         report = index.run()
         assert (report.changed, report.unchanged, report.commits_added) == (2, 0, 1)
+        assert index.run().is_fresh
+
+    def test_an_index_with_an_older_outline_is_read_again(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+        with monkeypatch.context() as older:
+            older.setattr(run, "READING_VERSION", f"{run.READING_VERSION.rpartition('/')[0]}/8")
+            index.run()
+            assert index.run().is_fresh
+        assert index.run().changed == 2
         assert index.run().is_fresh
 
     def test_another_key_gives_other_hashes(self, repository: TinyRepository, index: Index, tmp_path: Path) -> None:

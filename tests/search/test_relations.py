@@ -141,7 +141,7 @@ def test_a_name_is_written_where_no_letter_of_a_name_is_beside_it(text: str, nam
         1, Kind.CODE, "a.py", "python", "", 0, 0, 0, 0, secondary=False, title="", tags=(), fields={}, created=0.0,
         updated=0.0, importance=None, origin="", first_chunk=1, last_chunk=1,
     )  # fmt: skip
-    file = SourceFile(document, text)
+    file = SourceFile(document, text.encode())
     pattern = re.compile(rb"(?<![\w$])" + name.encode() + rb"(?![\w$])")
     assert [*file.places(name, first, last)] == [one.span() for one in pattern.finditer(file.source, first, last)]
 

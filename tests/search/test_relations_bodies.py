@@ -43,6 +43,7 @@ FILES: Mapping[str, str] = {
 @pytest.fixture(autouse=True)
 def short_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outlines, "LEAST_BODY", 2)
+    monkeypatch.setattr(outlines, "LEAST_FUNCTION", 2)
 
 
 def nodes_of(node: Node) -> Iterator[Node]:
@@ -52,44 +53,80 @@ def nodes_of(node: Node) -> Iterator[Node]:
 
 
 @pytest.mark.parametrize("language", FILES)
-def test_nodes_outside_of_unread_bodies_are_those_of_the_whole_text(language: str) -> None:
-    source, bodies = FILES[language].encode(), outline(FILES[language], language).bodies
-    whole, part = (syntax_tree(source, grammar(language), language, unread) for unread in ((), bodies))
-    assert bodies
+def test_nodes_outside_of_unread_functions_are_those_of_the_whole_text(language: str) -> None:
+    source, functions = FILES[language].encode(), outline(FILES[language], language).functions
+    bodies = [(body, end) for _, body, end in functions]
+    closed = [(body, end) for first, body, end in functions if first == body]
+    left_out = [(first, end) for first, body, end in functions if first < body]
+    whole = syntax_tree(source, grammar(language), language)
+    with_heads, part = (
+        syntax_tree(source, grammar(language), language, *unread) for unread in ((bodies,), (closed, left_out))
+    )
+    assert functions
     assert whole is not None
+    assert with_heads is not None
     assert part is not None
 
-    def outside(root: Node) -> list[tuple[int, int, str]]:
+    def outside(root: Node, unread: list[tuple[int, int]]) -> list[tuple[int, int, str]]:
         places = map(place_of, nodes_of(root))
-        return [place for place in places if not any(start <= place[0] and place[1] <= end for start, end in bodies)]
+        return [place for place in places if not any(start <= place[0] and place[1] <= end for start, end in unread)]
 
-    assert outside(part.root_node) == outside(whole.root_node)
+    assert outside(with_heads.root_node, bodies) == outside(whole.root_node, bodies)
+    assert outside(part.root_node, closed + left_out) == outside(whole.root_node, closed + left_out)
     assert len([*nodes_of(part.root_node)]) < len([*nodes_of(whole.root_node)])
 
 
-def test_a_body_inside_of_another_one_and_a_short_one_are_not_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_inside_of_another_one_and_a_short_one_are_not_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "def outer():\n    def inner():\n        return 1\n    return inner\n"
-    assert outline(text, "python").bodies == ((text.index("def inner"), len(text) - 1),)
+    assert outline(text, "python").functions == ((text.index("def inner"), text.index("def inner"), len(text) - 1),)
     monkeypatch.setattr(outlines, "LEAST_BODY", 200)
-    assert outline(text, "python").bodies == ()
+    monkeypatch.setattr(outlines, "LEAST_FUNCTION", 100)
+    assert outline(text, "python").functions == ()
 
 
-def test_no_body_of_a_file_with_a_syntax_error_is_noted() -> None:
-    assert outline("def one():\n    return 1\n\n\ndef two(:\n    return 2\n", "python").bodies == ()
+def test_a_function_that_its_class_or_condition_needs_is_not_left_out_but_its_body_may_be() -> None:
+    text = (
+        "class Shop:\n    @cached\n    # often\n    @typed\n    def first(self):\n        return 1\n\n"
+        "    @cached\n    # often\n    @typed\n    def second(self):\n        return 2\n\n"
+        "    def third(self):\n        return 3\n\n"
+        "if True:\n    def fourth():\n        return 4\n"
+    )
+    first, second, third, fourth = outline(text, "python").functions
+    assert first[:2] == (text.index("return 1"), text.index("return 1"))
+    assert second[:2] == (text.rindex("@cached"), text.index("return 2"))
+    assert third[:2] == (text.index("return 3"), text.index("return 3"))
+    assert fourth[:2] == (text.index("return 4"), text.index("return 4"))
+
+
+def test_no_function_of_a_file_with_a_syntax_error_is_noted() -> None:
+    assert outline("def one():\n    return 1\n\n\ndef two(:\n    return 2\n", "python").functions == ()
+
+
+def file_of(text: str) -> SourceFile:
+    offsets = [offset for function in outline(text, "python").functions for offset in function]
+    distances = [after - before for before, after in zip([0, *offsets], offsets, strict=False)]
+    document = Document(
+        1, Kind.CODE, "shop.py", "python", "", 0, 0, 0, 0, secondary=False, title="", tags=(),
+        fields={"functions": distances}, created=0.0, updated=0.0, importance=None, origin="", first_chunk=1,
+        last_chunk=1,
+    )  # fmt: skip
+    return SourceFile(document, text.encode())
 
 
 def test_an_occurrence_in_an_unread_body_is_found_when_it_is_asked_for() -> None:
     text = FILES["python"]
-    offsets = [offset for body in outline(text, "python").bodies for offset in body]
-    distances = [after - before for before, after in zip([0, *offsets], offsets, strict=False)]
-    document = Document(
-        1, Kind.CODE, "shop.py", "python", "", 0, 0, 0, 0, secondary=False, title="", tags=(),
-        fields={"bodies": distances}, created=0.0, updated=0.0, importance=None, origin="", first_chunk=1, last_chunk=1,
-    )  # fmt: skip
-    file = SourceFile(document, text)
+    file = file_of(text)
     assert file.occurrences_read("found") == []
     assert [node.start_byte for node in file.occurrences("found")] == [text.index("found"), text.rindex("found")]
     assert len(file.occurrences_read("found")) == 2
+
+
+def test_the_name_of_a_function_that_is_left_out_is_found_and_its_body_is_not_read() -> None:
+    text = f"{FILES['python']}\n\ndef other(given):\n    return first(given)\n" + "made = 1\n" * 2_000
+    file = file_of(text)
+    assert [node.start_byte for node in file.occurrences_read("first")] == [text.index("first")]
+    assert file.occurrences_read("given") == []
+    assert len(file.occurrences("given")) == 2
 
 
 SHOP = {
@@ -109,3 +146,9 @@ def test_calls_through_fields_results_and_inner_imports_resolve_in_unread_bodies
     code = open_files(SHOP)
     assert code.callers("shop/names.py::Name.get") == ["shop/shop.py:9", "shop/shop.py:21"]
     assert code.callers("shop/labels.py::Label.show") == ["shop/shop.py:15"]
+
+
+def test_a_call_by_another_name_that_an_import_in_a_function_gives_is_found(open_files: Open) -> None:
+    again = "def show():\n    from shop.names import (\n        Name as Title,\n    )\n\n    return Title()\n"
+    code = open_files({**SHOP, "shop/again.py": again})
+    assert "shop/again.py:6" in code.callers("shop/names.py::Name")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial, reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from satchel import lazy_numpy as np
 from satchel import text as words
@@ -57,6 +57,8 @@ _AS_CODE = r"(?<=[\w)\]][.>:]){0}|{0}(?=\(|\[|\.\w|\s*:?=[^=])"
 
 _RESULT = re.compile(r"return\b|=> ")
 _GIVES = re.compile(r"^\s*return\b[ (]*[^\s;)]", re.MULTILINE)
+
+Found = TypeVar("Found")
 
 _CALLED_BY, _DROPPED_BY, _USES, _CHANGES_WITH = "called by", "result dropped by", "uses", "changes with"
 
@@ -106,7 +108,7 @@ class Hops:
         self, bench: Workbench, terms: AbstractSet[str], named: Sequence[str] = (), *, is_long: bool = False
     ) -> None:
         self._terms, self._named, self._is_long = terms, named, is_long
-        self._homes = [(home, Relations(home.store), _Found({}, {}, {}, {})) for home in bench.every]
+        self._homes = [(home, Relations(home.store)) for home in bench.every]
 
     def __call__(self, packing: Packing) -> list[Hop]:
         """Return the places for what is packed."""
@@ -117,8 +119,8 @@ class Hops:
         }
         candidates = sorted(best.values(), key=lambda candidate: -candidate.value)[: weights.FOLLOWED]
         found: list[Hop] = []
-        for home, relations, known in self._homes:
-            finder = _PlaceFinder(packing, home, relations, known)
+        for home, relations in self._homes:
+            finder = _PlaceFinder(packing, home, relations)
             named = [[*finder.rare(self._named)], finder.named(self._named, self._terms)]
             rare, defined = ([hop._replace(late=self._is_long) for hop in hops] for hops in named)
             found = [*rare, *found, *defined]
@@ -166,20 +168,11 @@ class _Occurrence(NamedTuple):
     match: re.Match[str]
 
 
-class _Found(NamedTuple):
-    """What does not change while an answer is filled: definitions by the lines that use them, and more by name."""
-
-    used: dict[tuple[str, tuple[Range, ...]], list[CodeDefinition]]
-    counts: dict[str, int]
-    is_common: dict[str, bool]
-    together: dict[str, list[str]]
-
-
 class _PlaceFinder:
     """Finds places from the shown lines of one workspace."""
 
-    def __init__(self, packing: Packing, home: Workbench, relations: Relations, known: _Found) -> None:
-        self._home, self._relations, self.prefix, self._known = home, relations, home.prefix, known
+    def __init__(self, packing: Packing, home: Workbench, relations: Relations) -> None:
+        self._home, self._relations, self.prefix = home, relations, home.prefix
         self._rejected = packing.rejected
         self._shown: dict[str, list[Range]] = {}
         self._lines: dict[str, Lines] = {}
@@ -256,11 +249,10 @@ class _PlaceFinder:
         documents = store.documents({int(lexicon.columns.document_id[position]) for position in production})
         for document in documents.values():
             read = self._lines.get(f"{self.prefix}{document.key}") or self._home.lines.read(document.key)
-            for line, text in enumerate(() if isinstance(read, Unreadable) else read.lines, 1):
+            lines = () if isinstance(read, Unreadable) else read.lines
+            for line in _lines_with(written, lines):
                 # Compiled for the first line that has the name: most names have none.
-                if not any(name in text for name in written) or COMMENT.match(text):
-                    continue
-                match = re.search(word, text)
+                match = None if COMMENT.match(lines[line - 1]) else re.search(word, lines[line - 1])
                 if match is not None:
                     occurrences.append(_Occurrence(document.key, line, match))
         return occurrences
@@ -272,19 +264,25 @@ class _PlaceFinder:
         path = location.path.removeprefix(self.prefix)
         whole = [_span(location)]
         rows = tuple(subtract(whole, subtract(whole, sorted(self._shown.get(candidate.group, ())))))
-        if (path, rows) not in self._known.used:
-            file = self._relations.code.file(path)
-            self._known.used[path, rows] = [*self._definitions(file, rows)] if file is not None and rows else []
-        for definition in self._known.used[path, rows]:
+        for definition in self._found(("used", path, rows), lambda: self._definitions(path, rows)):
             yield from self._hops(_USES, definition)
 
-    def _definitions(self, file: SourceFile, rows: Sequence[Range]) -> Iterator[CodeDefinition]:
+    def _found(self, key: Hashable, find: Callable[[], Iterator[Found]]) -> tuple[Found, ...]:
+        """Return what was found, also by an earlier question about the same state of the index."""
+        return self._relations.code.answers.get(key, lambda: (*find(),), tuple[Found, ...]())
+
+    def _definitions(self, path: str, rows: Sequence[Range]) -> Iterator[CodeDefinition]:
         """Yield the definitions that these lines of a file use."""
+        file = self._relations.code.file(path)
+        if file is None or not rows:
+            return
         first, last = file.range(rows[0][0], rows[-1][1])
         file.read(first, last)
+        followed = self._followed(file, rows)
+        file.read_heads(followed)
         if file.root is None:
             return
-        for name in self._followed(file, rows):
+        for name in followed:
             node = next(filter(partial(_is_name, rows), file.occurrences(name, first, last)), None)
             meaning = self._relations.names.meaning(file, node) if node is not None else ()
             own = [definition for definition in meaning if isinstance(definition, CodeDefinition)]
@@ -303,22 +301,21 @@ class _PlaceFinder:
     def _followed(self, file: SourceFile, rows: Sequence[Range]) -> list[str]:
         """Return the names on these lines that the index defines, the rarest first."""
         written = list(dict.fromkeys(_WORD.findall("\n".join(file.lines(*span) for span in rows))))
-        new = [name for name in written if name not in self._known.counts]
-        self._known.counts.update(dict.fromkeys(new, 0))
-        for row in self._home.store.definitions(new, most=ALIKE_NAMES):
-            self._known.counts[row.name] += 1
-        self._weigh([name for name in new if self._known.counts[name]])
-        few = [name for name in written if self._known.counts[name] and not self._known.is_common[name]]
-        return sorted(few, key=self._known.counts.__getitem__)[:FOLLOWED_NAMES]
+        counts = self._home.store.kept("names", lambda _: 150).through(written, self._counted)
+        few = [name for name in written if counts[name]]
+        return sorted(few, key=counts.__getitem__)[:FOLLOWED_NAMES]
 
-    def _weigh(self, names: Sequence[str]) -> None:
-        """Note which names are those of no one matter."""
-        lexicon = self._home.store.lexicon(Kind.CODE)
-        postings = lexicon.postings([words.terms_of(name)[0] for name in names])
-        most = max(len(lexicon.span_document) // COMMON_NAME, ALIKE_NAMES)
-        self._known.is_common.update(
-            (name, len(posting.body[0]) > most) for name, posting in zip(names, postings, strict=True)
+    def _counted(self, names: Sequence[str]) -> dict[str, int]:
+        """Return how many definitions each name has, 0 for one with too many and for one of no one matter."""
+        counts = dict.fromkeys(names, 0) | Counter(
+            row.name for row in self._home.store.definitions(names, most=ALIKE_NAMES)
         )
+        defined = [name for name in names if counts[name]]
+        lexicon = self._home.store.lexicon(Kind.CODE)
+        postings = lexicon.postings([words.terms_of(name)[0] for name in defined])
+        most = max(len(lexicon.span_document) // COMMON_NAME, ALIKE_NAMES)
+        common = [name for name, posting in zip(defined, postings, strict=True) if len(posting.body[0]) > most]
+        return counts | dict.fromkeys(common, 0)
 
     def callers(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the only call of a short function, and the few calls of a method in its class, but of no test.
@@ -349,9 +346,7 @@ class _PlaceFinder:
     def changed_together(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the best match in each file that most commits of the file of a candidate changed, too, where one is."""
         path = candidate.group.removeprefix(self.prefix)
-        if path not in self._known.together:
-            self._known.together[path] = [*self._changed_with(path)]
-        for other in self._known.together[path]:
+        for other in self._found(("together", path), lambda: self._changed_with(path)):
             best = max(self._unshown(f"{self.prefix}{other}"), key=lambda match: match.value, default=None)
             if best is not None and (location := best.chunk.location) is not None:
                 span = _span(location)
@@ -396,6 +391,20 @@ class _PlaceFinder:
         is_short = line < span[1] < line + weights.SHORT_HELPER and _RESULT.match(last) is not None
         text = f"{first} … {last}" if is_short else first if line < span[1] else _value(read.lines, line)
         return [Hop(why, key, *span, name, line, text)]
+
+
+def _lines_with(written: Iterable[str], lines: Sequence[str]) -> list[int]:
+    """Return the numbers of the lines with one of these texts, in order."""
+    text, found = "\n".join(lines), set()
+    for name in written:
+        counted, number = 0, 1
+        place = text.find(name)
+        while place >= 0:
+            number, counted = number + text.count("\n", counted, place), place
+            found.add(number)
+            end = text.find("\n", place)
+            place = text.find(name, end) if end >= 0 else -1
+    return sorted(found)
 
 
 def _span(location: Location) -> Range:

@@ -27,6 +27,7 @@ from satchel.index.reading import Lanes, Reading
 from satchel.index.walk import FileEntry
 from satchel.safety import sanitize
 from satchel.safety.sanitize import plain_name
+from satchel.sources.code.imports import INNER_IMPORTS
 from satchel.sources.commits import (
     Commit,
     first_commit,
@@ -475,23 +476,25 @@ _INNER = frozenset({Role.FUNCTION, Role.METHOD})
 
 
 def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
-    """Return the stored facts of a file: its imports as (target, names, first line, last line), and long bodies.
+    """Return the stored facts of a file: its imports as (target, names, first line, last line), and long functions.
 
-    `bodies` are their offsets, each as the distance from the one before.
+    `inner` are the imports inside of functions, `functions` the offsets of these, each as the distance from the one
+    before.
     """
     parts = extraction.parts  # in order, and they tile the file
     starts = [part.start for part in parts] if extraction.imports else []
     owned = ((imported, parts[bisect_left(starts, imported.start) - 1]) for imported in extraction.imports)
-    imports = [
-        [imported.target, list(imported.names), imported.start, imported.end]
-        for imported, part in owned
-        if not (part.role in _INNER and part.start < imported.start <= part.end)
-    ]
-    offsets = [*chain.from_iterable(extraction.bodies)]
+    imports: list[list[Any]] = []
+    inner: list[list[Any]] = []
+    for imported, part in owned:
+        is_inner = part.role in _INNER and part.start < imported.start <= part.end
+        (inner if is_inner else imports).append([imported.target, list(imported.names), imported.start, imported.end])
+    offsets = [*chain.from_iterable(extraction.functions)]
     facts = {
-        "bodies": [after - before for before, after in pairwise([0, *offsets])],
+        "functions": [after - before for before, after in pairwise([0, *offsets])],
         "lossy": reading.lossy,
         "imports": imports,
+        "inner": inner if extraction.language in INNER_IMPORTS else (),
         "redacted": reading.redacted,
         "cleaned": reading.cleaned,
         "title": reading.title,

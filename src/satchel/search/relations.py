@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -198,8 +199,6 @@ class Relations:
         for definition in gone:
             self.code.assume(definition)
         self.names = Names(self.code)
-        self._callers: dict[tuple[tuple[str, str], int], Callers] = {}
-        self._imports: dict[tuple[str, str], set[str]] = {}
 
     def definition(self, row: int) -> CodeDefinition | None:
         """Return what a chunk defines by its own name; None for a stretch between definitions."""
@@ -237,10 +236,8 @@ class Relations:
 
     def callers(self, target: CodeDefinition, most_files: int = MAX_FILES) -> Callers:
         """Return every call of a definition, and of what it overrides."""
-        key = (target.key, most_files)
-        if key not in self._callers:
-            self._callers[key] = self._calls_of(target, most_files)
-        return self._callers[key]
+        key = ("callers", target.key, most_files)
+        return self.code.answers.get(key, partial(self._calls_of, target, most_files), Callers(()))
 
     def _calls_of(self, target: CodeDefinition, most_files: int) -> Callers:
         owner = self.owner(target)
@@ -291,17 +288,20 @@ class Relations:
         documents = {document.key: document for document in map(self.code.document_of, rows)}
         return sorted(documents, key=lambda path: (documents[path].secondary, far(target.path, path), path))
 
-    def _aliases(self, target: CodeDefinition) -> set[str]:
+    def _aliases(self, target: CodeDefinition) -> frozenset[str]:
         """Return the names other than its own by which files import a definition."""
-        if target.key not in self._imports:
-            can_rename = "alias" in RULES.get(target.language, ()) and not self.names.is_member(target)
-            names = self._imported_as(target) - {target.name} if can_rename else set()
-            if target.language == "csharp" and target.name.endswith("Attribute"):
-                names.add(target.name.removesuffix("Attribute"))
-            self._imports[target.key] = names
-        return self._imports[target.key]
+        return self.code.answers.get(("aliases", target.key), partial(self._aliases_of, target), frozenset())
+
+    def _aliases_of(self, target: CodeDefinition) -> frozenset[str]:
+        can_rename = "alias" in RULES.get(target.language, ()) and not self.names.is_member(target)
+        names = self._imported_as(target) - {target.name} if can_rename else set()
+        if target.language == "csharp" and target.name.endswith("Attribute"):
+            names.add(target.name.removesuffix("Attribute"))
+        return frozenset(names)
 
     def _imported_as(self, target: CodeDefinition) -> set[str]:
+        if target.language == "python":
+            return self._renamed_to(target)
         # A default import of JavaScript names the file alone; elsewhere an import says which name it replaces.
         is_named = FAMILIES[target.language] != "ecmascript"
         words = (target.name, *(() if is_named else words_of(target.path)[-1:]))
@@ -316,6 +316,23 @@ class Relations:
                 new = self._bound_to(target, file, names) if file is not None and renamed.search(file.source) else set()
                 every += new if is_named else ()
                 names |= new
+        return names
+
+    def _renamed_to(self, target: CodeDefinition) -> set[str]:
+        """Return the names that imports of files give a definition, where the index has which ones they replace."""
+        names, every = {target.name}, [target.name]
+        for name in every:
+            rows = {row for row, _, _ in self.code.store.edges_to([name], [EdgeType.RENAMES])}
+            paths = self._nearest(self._of_group(rows, target), target)
+            self.code.load_files(paths)
+            new = {
+                new_name
+                for file in map(self.code.file, paths)
+                if file is not None
+                for new_name in self._bound_to(target, file, names)
+            }
+            every += sorted(new)
+            names |= new
         return names
 
     def _bound_to(self, target: CodeDefinition, file: SourceFile, names: set[str]) -> set[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.errors import StoreError
 from satchel.store.protocol import Derived, Store
 from satchel.store.records import DamagedStoreError, Lists, Row, Run
+from satchel.system.kept import Cache, Size
 from satchel.types import NO_REVISION, Kind
 
 if TYPE_CHECKING:
@@ -131,6 +132,13 @@ class StoreSnapshot(Store):
     def revision(self) -> str:
         """The revision of this state."""
         return self._revision
+
+    def kept(self, name: str, size: Size[Any]) -> Cache[Any, Any]:
+        """Return the values of this name that were derived from this state, which all its readers share."""
+        derived = self._derived.kept
+        if derived[0] != self._revision:
+            derived = self._derived.kept = self._revision, {}
+        return derived[1].get(name) or derived[1].setdefault(name, Cache(size))
 
     def _damaged(self, error: Exception) -> DamagedStoreError:
         return self._store._damaged(error)

@@ -243,7 +243,7 @@ def extract_files(files: Sequence[tuple[str, Outline]]) -> list[Extraction]:
                 body=next(fields),
                 names=next(fields),
                 signatures=next(fields),
-                bodies=outline.bodies,
+                functions=outline.functions,
             )
         )
     return extractions

@@ -19,6 +19,7 @@ from msgspec import Struct, field
 
 from satchel import text as words
 from satchel.store.records import DamagedStoreError, DefinitionRow, Document, Lists, Place, Row, Stamp, StoredChunk
+from satchel.system.kept import Cache, Size
 from satchel.types import LINE_KINDS, NO_REVISION, EdgeType, Kind
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class Derived(Struct):
     vectors: dict[Kind, tuple[str, str, VectorTable]] = field(default_factory=dict)
     vector_rows: dict[Kind, tuple[str, str, IntArray, VectorTable | None]] = field(default_factory=dict)
     """Where an index finds the nearest vectors: all row numbers, and of many the vectors of a sample."""
+    kept: tuple[str, dict[str, Cache[Any, Any]]] = ("", {})
     broken: Mapping[int, tuple[str, str]] = field(default_factory=dict)
     """Kind and key, by id, of the records of a durable store that cannot be read, and so are left out."""
 
@@ -169,6 +171,10 @@ class Store(ABC):
     def is_published(self) -> bool:
         """Whether anything was ever published."""
         return self.revision != NO_REVISION
+
+    def kept(self, name: str, size: Size[Any]) -> Cache[Any, Any]:  # noqa: ARG002 - one state has a name for each
+        """Return the values of this name that were derived from this state; the readers of a snapshot share them."""
+        return Cache(size)
 
     def meta(self, key: str) -> str | None:
         """Return a value stored by `set_meta`."""
@@ -509,8 +515,9 @@ def _document(row: Sequence[Any]) -> Document:
 def _file_fields(text: str) -> Mapping[str, Any]:
     """Return the fields of a file, shared by its chunks; imports are tuples, which the garbage collector lets go."""
     fields: dict[str, Any] = json.loads(text)
-    if rows := fields.get("imports"):
-        fields["imports"] = tuple([(target, tuple(names), *lines) for target, names, *lines in rows])
+    for where in ("imports", "inner"):
+        if rows := fields.get(where):
+            fields[where] = tuple([(target, tuple(names), *lines) for target, names, *lines in rows])
     return fields
 
 

@@ -43,7 +43,7 @@ class Extraction(Struct):
     body: Postings
     names: Postings
     signatures: Postings
-    bodies: tuple[tuple[int, int], ...] = ()
+    functions: tuple[tuple[int, int, int], ...] = ()
 
 
 SPAN_COLUMNS = 7

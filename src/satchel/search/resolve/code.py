@@ -8,19 +8,18 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, islice, takewhile
 from operator import itemgetter
 from string import ascii_letters, digits
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import lazy_numpy as np
+from satchel.search.resolve.answers import Answers
 from satchel.search.resolve.places import Binding
-from satchel.search.resolve.syntax import FUNCTIONS, IMPORTS, above, binding_of, field_of
-from satchel.sources.code.imports import read_imports
+from satchel.search.resolve.syntax import FUNCTIONS, above, binding_of, field_of
 from satchel.sources.code.languages import GRAMMARS, RULES, Mark, grammar
 from satchel.sources.code.parse import syntax_tree
-from satchel.sources.code.syntax import SyntaxFindings
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import distinct
@@ -30,9 +29,6 @@ from satchel.types import Import, Kind, Range
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
-
-# The end of the line before is a letter that can be searched for; the beginning of a line is tried at every one.
-_INDENTED_IMPORT = re.compile(rb"\n[ \t]+(from|import|(?:pub(?:\([\w: ]+\))?\s+)?(?:use|mod))\b")
 
 _GIVEN = re.compile(rb"[\s\\)]*(?::|[^\s\w]{0,3}=)")
 """What follows a name that gets a value, and perhaps others."""
@@ -129,14 +125,14 @@ def place_of(node: Node) -> NodePlace:
     return node.start_byte, node.end_byte, node.type
 
 
-def _is_in(place: Range, bodies: Sequence[Range]) -> bool:
-    """Return whether a place is in one of these bodies, which are in order."""
-    at = bisect_right(bodies, place[0], key=itemgetter(0)) - 1
-    return at >= 0 and place[0] < bodies[at][1]
+def _is_in(place: Range, stretches: Sequence[Range]) -> bool:
+    """Return whether a place is in one of these stretches, which are in order."""
+    at = bisect_right(stretches, place[0], key=itemgetter(0)) - 1
+    return at >= 0 and place[0] < stretches[at][1]
 
 
 class _Kept(NamedTuple):
-    """A tree, the bodies of functions that were not read for it, and the bytes that were."""
+    """A tree, the heads and bodies of functions that were not read for it, and the bytes that were."""
 
     tree: Tree
     unread: frozenset[Range]
@@ -146,25 +142,41 @@ class _Kept(NamedTuple):
 _trees: Cache[tuple[str, bytes], _Kept] = Cache(lambda kept: 46 * kept.size)
 """The trees of languages and texts, each 22 times as large as what was read; the allocator keeps as much again."""
 
+
+def _size_of(answer: object) -> int:
+    """Return the bytes of an answer with its key: a definition or a call in it takes some 300."""
+    parts = answer if isinstance(answer, (tuple, frozenset)) else ()
+    return 500 + 300 * sum(len(part) if type(part) is tuple else 1 for part in parts)
+
+
+def _size_of_text(read: tuple[Document, bytes]) -> int:
+    return 2_000 + len(read[1])
+
+
 MAX_READINGS = 3
-"""A file of which ever more bodies are needed is then read as a whole."""
+"""A file of which ever more is needed is then read with all heads, and the second time after that as a whole."""
+
+_DEFINED = re.compile(rb"\bdef\s+(\w+)")
 
 
 class SourceFile:
     """One file as a syntax tree. Lines count from 1; `imports` are those of the index.
 
-    Long bodies of functions are read when something in them is asked for: most questions are about few of them. Then
-    the file has another tree, so nodes that come from different calls are compared by their place (`place_of`).
+    Long functions are read when something in them is asked for, and their bodies when it is there: most questions are
+    about few of them. Then the file has another tree, so nodes that come from different calls are compared by their
+    place (`place_of`).
     """
 
-    def __init__(self, document: Document, text: str) -> None:
+    def __init__(self, document: Document, source: bytes) -> None:
         self.document, self.path, self.language = document, document.key, document.language
-        self.source, self.rules = text.encode("utf-8", "replace"), RULES.get(self.language, frozenset())
+        self.source, self.rules = source, RULES.get(self.language, frozenset())
         self._occurrences: dict[tuple[str, int, int], list[Node]] = {}
         self.bindings: dict[str, list[tuple[NodePlace, Binding]]] = {}
-        offsets = accumulate(document.fields.get("bodies", ()))
-        self._bodies = [*zip(offsets, offsets, strict=True)]
-        self._unread = frozenset(self._bodies)
+        offsets = accumulate(document.fields.get("functions", ()))
+        self._functions = [*zip(offsets, offsets, offsets, strict=True)]
+        self._unread = frozenset(
+            part for first, body, end in self._functions for part in ((first, body), (body, end)) if part[0] < part[1]
+        )
         self._readings = 0
 
     @cached_property
@@ -182,28 +194,52 @@ class SourceFile:
 
     def _parsed(self) -> _Kept | None:
         """Return the tree with what was asked for so far."""
-        if not self._readings and self._unread:  # the imports in functions are always asked for
-            for match in _INDENTED_IMPORT.finditer(self.source):
-                self.read(*match.span())
         self._readings += 1
-        unread = frozenset() if self._readings > MAX_READINGS else self._unread
+        unread = self._unread
+        if self._readings > MAX_READINGS:
+            unread &= frozenset((body, end) for _, body, end in self._functions)
+        if self._readings > MAX_READINGS + 1:
+            unread = frozenset()
+        size = len(self.source) - sum(end - start for start, end in unread)
+        left_out = [(first, end) for first, body, end in self._functions if (first, body) in unread]
+        closed = [
+            (body, end) for first, body, end in self._functions if (body, end) in unread and (first, body) not in unread
+        ]
         source = without_macros(self.source) if self.language == "rust" else self.source
-        tree = syntax_tree(source, grammar(self.language), self.language, sorted(unread))
+        tree = syntax_tree(source, grammar(self.language), self.language, closed, left_out)
         if tree is None:
             return None
-        kept = _Kept(tree, unread, len(source) - sum(end - start for start, end in unread))
+        kept = _Kept(tree, unread, size)
         _trees.keep({(self.language, self.source): kept})
         return kept
 
     def read(self, first: int, last: int) -> None:
-        """Read the bodies with a byte from one offset to before another, if they are not."""
-        at = bisect_left(self._bodies, first, key=itemgetter(1))
-        needed = takewhile(lambda body: body[0] < last, islice(self._bodies, at, None))
-        new = self._unread.intersection(needed)
+        """Read the functions with a byte from one offset to before another, if they are not, as far as it takes."""
+        at = bisect_left(self._functions, first, key=itemgetter(2))
+        needed = [*takewhile(lambda function: function[0] < last, islice(self._functions, at, None))]
+        heads = [(start, body) for start, body, _ in needed]
+        self._add(self._unread.intersection([*heads, *((body, end) for _, body, end in needed if body < last)]))
+
+    def read_heads(self, names: Iterable[str]) -> None:
+        """Read the heads of the functions with these names that are no methods, so that the file is parsed once."""
+        self._add(self._unread.intersection(head for name in names for head in self._heads.get(name, ())))
+
+    def _add(self, new: frozenset[Range]) -> None:
         if new:
             self._unread -= new
             self.bindings = {}
             vars(self).pop("root", None)
+
+    @cached_property
+    def _heads(self) -> dict[str, list[Range]]:
+        """The heads of functions that may be left out and are no methods, by name."""
+        heads: dict[str, list[Range]] = defaultdict(list)
+        for first, body, _ in self._functions:
+            is_outer = first < body and self.source[first - 1 : first] in {b"", b"\n"}
+            match = _DEFINED.search(self.source, first, body) if is_outer else None
+            if match is not None:
+                heads[match[1].decode()].append((first, body))
+        return dict(heads)
 
     def let_go(self) -> None:
         """Forget the tree and its nodes; the text is parsed again when they are needed."""
@@ -213,18 +249,10 @@ class SourceFile:
 
     @cached_property
     def imports(self) -> list[Import]:
-        """The indexed imports at the top, then those inside functions."""
-        rows = self.document.fields.get("imports", ())
-        indexed = [Import(target, tuple(names), start, end) for target, names, start, end in rows]
-        lines = {imported.start for imported in indexed}
-        return indexed + [imported for imported in self._inner_imports() if imported.start not in lines]
-
-    def _inner_imports(self) -> list[Import]:
-        leaves = (self.node_at(match.start(1) - 1) for match in _INDENTED_IMPORT.finditer(b"\n" + self.source))
-        around = (node for leaf in leaves if leaf is not None for node in above(leaf) if node.type in IMPORTS)
-        findings = SyntaxFindings(self.source, self.language, self.line_starts)
-        findings.imports |= {node.start_byte: node for node in around if node.child_by_field_name("body") is None}
-        return read_imports(findings) if findings.imports else []
+        """The imports at the top, then those inside functions."""
+        fields = self.document.fields
+        rows = (*fields.get("imports", ()), *fields.get("inner", ()))
+        return [Import(target, tuple(names), start, end) for target, names, start, end in rows]
 
     @cached_property
     def line_starts(self) -> list[int]:
@@ -265,7 +293,7 @@ class SourceFile:
         return self._occurrences[key]
 
     def occurrences_given(self, name: str, first: int, last: int) -> list[Node]:
-        """Return the nodes between two offsets whose text is this name: of bodies only those that get a value there."""
+        """Return the nodes between two offsets whose text is this name: of functions only those that get a value."""
         places = [*self.places(name, first, last)]
         for place in places if self._unread else ():
             if _GIVEN.match(self.source, place[1]):
@@ -274,8 +302,9 @@ class SourceFile:
         return [*self._named(place for place in places if not _is_in(place, unread))]
 
     def occurrences_read(self, name: str) -> list[Node]:
-        """Return every node whose text is this name, but of bodies that nothing was asked for."""
-        root, every = self.root, self.places(name)  # the root first: a kept tree has more bodies
+        """Return every node whose text is this name, but of functions that nothing was asked for their name."""
+        self.read_heads([name])
+        root, every = self.root, self.places(name)  # the root first: a kept tree has more functions
         if root is None:
             return []
         unread = sorted(self._unread)
@@ -355,7 +384,9 @@ class Code:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._defined: dict[str, tuple[CodeDefinition, ...]] = {}
+        self.answers = Answers(store.kept("answers", _size_of))
+        self._texts = store.kept("texts", _size_of_text)
+        self._read_parts: Cache[int, tuple[StoredChunk, Document]] = store.kept("parts", lambda _: 1_500)
         self._files: dict[str, SourceFile | None] = {}
         self._kept: set[str] = set()
         self._room = 300_000  # bytes of text whose trees are kept; a tree takes twenty times as much memory
@@ -366,14 +397,22 @@ class Code:
 
     def assume(self, gone: CodeDefinition) -> None:
         """Resolve names as if this removed definition still existed. Call it before all other methods."""
+        self.answers = Answers(Cache(_size_of))  # those of the index are about what it still has
         self._gone[gone.name].append(gone)
         self._gone_paths[gone.path] = gone.language
 
     def load(self, rows: Iterable[int]) -> None:
         """Read these chunks at once."""
-        parts = self.store.chunks({row for row in rows if row not in self._parts})
-        self._parts |= parts
-        self._documents |= self.store.documents({part.document for part in parts.values()} - self._documents.keys())
+        found = self._read_parts.through([row for row in dict.fromkeys(rows) if row not in self._parts], self._fetched)
+        self._parts |= {row: part for row, (part, _) in found.items()}
+        self._documents |= {part.document: document for part, document in found.values()}
+
+    def _fetched(self, rows: Sequence[int]) -> dict[int, tuple[StoredChunk, Document]]:
+        parts = self.store.chunks(rows)
+        documents = self._documents | self.store.documents(
+            {part.document for part in parts.values()} - self._documents.keys()
+        )
+        return {row: (part, documents[part.document]) for row, part in parts.items() if part.document in documents}
 
     def part(self, row: int) -> StoredChunk:
         """Return a chunk of the store."""
@@ -387,26 +426,26 @@ class Code:
 
     def defined(self, name: str) -> tuple[CodeDefinition, ...]:
         """Return everything of this unqualified name, by path and line."""
-        if name not in self._defined:
-            # A name that more chunks define (`String`, `Reset` of generated code) is resolved by its own file alone.
-            rows = self.store.definitions([name], most=1_000)
-            self.load(row.row for row in rows)
-            definitions = list(self._gone[name])
-            for row in rows:
-                document = self._documents[self._parts[row.row].document]
-                if document.kind is Kind.CODE:
-                    definitions.append(
-                        CodeDefinition(document.key, row.owner, row.name, row.line, row.row, document.language)
-                    )
-            definitions.sort(key=lambda definition: (definition.path, definition.line, definition.owner))
-            last = {definition.key: definition for definition in definitions}
-            kept = [
-                definition
-                for definition in definitions
-                if definition is last[definition.key] or not self._is_overload(definition)
-            ]
-            self._defined[name] = tuple(kept)
-        return self._defined[name]
+        return self.answers.get(("defined", name), partial(self._definitions, name), ())
+
+    def _definitions(self, name: str) -> tuple[CodeDefinition, ...]:
+        # A name that more chunks define (`String`, `Reset` of generated code) is resolved by its own file alone.
+        rows = self.store.definitions([name], most=1_000)
+        self.load(row.row for row in rows)
+        definitions = list(self._gone[name])
+        for row in rows:
+            document = self._documents[self._parts[row.row].document]
+            if document.kind is Kind.CODE:
+                definitions.append(
+                    CodeDefinition(document.key, row.owner, row.name, row.line, row.row, document.language)
+                )
+        definitions.sort(key=lambda definition: (definition.path, definition.line, definition.owner))
+        last = {definition.key: definition for definition in definitions}
+        return tuple(
+            definition
+            for definition in definitions
+            if definition is last[definition.key] or not self._is_overload(definition)
+        )
 
     def _is_overload(self, definition: CodeDefinition) -> bool:
         """Return whether a definition is an `@overload` of Python, or one of TypeScript before the body."""
@@ -430,11 +469,17 @@ class Code:
     def load_files(self, paths: Iterable[str]) -> None:
         """Read these files at once."""
         missing = [path for path in dict.fromkeys(paths) if path not in self._files]
-        ids = self.store.document_ids(Kind.CODE, missing)
+        found = self._texts.through(missing, self._read_texts)
+        self._files |= {path: SourceFile(*found[path]) if found.get(path) else None for path in missing}
+
+    def _read_texts(self, paths: Sequence[str]) -> dict[str, tuple[Document, bytes]]:
+        ids = self.store.document_ids(Kind.CODE, paths)
         documents, texts = self.store.documents(ids.values()), self.store.texts(ids.values())
-        for path in missing:
-            number = ids.get(path)
-            self._files[path] = SourceFile(documents[number], texts[number]) if number in documents else None
+        return {
+            path: (documents[number], texts[number].encode("utf-8", "replace"))
+            for path, number in ids.items()
+            if number in documents
+        }
 
     def read(self, rows: Iterable[int]) -> None:
         """Read the bodies of these chunks, so that their file is parsed once for all of them."""
@@ -461,7 +506,11 @@ class Code:
 
     def has(self, path: str) -> bool:
         """Return whether there is code at a path, or was before the change."""
-        return path in self._gone_paths or self.file(path) is not None
+        if path in self._gone_paths:
+            return True
+        if path in self._files:
+            return self._files[path] is not None
+        return self.answers.get(("has", path), lambda: bool(self.store.document_ids(Kind.CODE, [path])), False)
 
     def named(self, *names: str) -> list[str]:
         """Return the paths of files with one of these names, in order."""

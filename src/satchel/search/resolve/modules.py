@@ -66,18 +66,19 @@ class Modules:
 
     def __init__(self, code: Code) -> None:
         self._code = code
-        self._found: dict[tuple[str, str, str], Module | None] = {}
         self._ends: dict[tuple[str, ...], list[str]] = {}
 
     def find(self, importer: str, target: str, family: str) -> Module | None:
         """Return what an import of a file means, by the rules of its family of languages; looked up once."""
         # A cache around a bound method would refer back to this object: hundreds of syntax trees would then stay in
         # memory until the collector of a resident process finds the cycle, which is after hours.
-        key = importer, target, family
-        if key not in self._found:
-            stems = self._stems(importer, target, family)
-            self._found[key] = self._go(target) if family == "go" else self._below(stems, family)
-        return self._found[key]
+        return self._code.answers.get(
+            ("module", importer, target, family), lambda: self._searched(importer, target, family), None
+        )
+
+    def _searched(self, importer: str, target: str, family: str) -> Module | None:
+        stems = self._stems(importer, target, family)
+        return self._go(target) if family == "go" else self._below(stems, family)
 
     def _below(self, stems: Iterable[str], family: str) -> Module | None:
         endings = ("", *MODULES.get(family, ()))
@@ -310,9 +311,11 @@ class Imports(ABC):
         """Return what a name is inside a module."""
         if module.language == "lua":
             return self._of_table(module, name)
-        own, file = self.in_module(module, name), self.code.file(module.path)
-        if own or file is None:
-            return own or (self.modules.child(module, name) or OUTSIDE,)
+        if own := self.in_module(module, name):
+            return own
+        file = self.code.file(module.path)
+        if file is None:
+            return (self.modules.child(module, name) or OUTSIDE,)
         if name == "default":
             match = _DEFAULT_EXPORT.search(file.source.decode("utf-8", "replace"))
             return (self.in_module(module, match[1] or match[2]) if match else ()) or (OUTSIDE,)
@@ -474,7 +477,8 @@ class Imports(ABC):
     def imported(self, file: SourceFile, imported: Import, name: str) -> Entities:
         """Return what an import binds to a name."""
         family, statement, written = FAMILIES[file.language], file.lines(imported.start, imported.end), re.escape(name)
-        alias = re.search(rf"([\w$]+)(?:\s+as\s+|\s*:\s*){written}\b", statement)
+        may_rename = "as" in statement or ":" in statement
+        alias = re.search(rf"([\w$]+)(?:\s+as\s+|\s*:\s*){written}\b", statement) if may_rename else None
         if family == "rust":
             whole, last = self.module_of(file, imported), imported.target.rpartition("::")[2]
             return whole if last == name or (alias and last == alias[1]) else self.of_members(whole, name)

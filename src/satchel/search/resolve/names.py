@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from satchel.search.resolve import syntax
@@ -96,12 +97,8 @@ class Names(Imports):
 
     def __init__(self, code: Code) -> None:
         super().__init__(code)
-        self._answers: dict[tuple[str, str, int, int], Entities] = {}
-        self._members: dict[tuple[Entity, str], Entities] = {}
-        self._bases: dict[CodeDefinition, Entities] = {}
         self._adding: dict[str, bool] = {}
         self._added: dict[str, list[CodeDefinition]] = {}
-        self._rooted: dict[tuple[CodeDefinition, ...], list[CodeDefinition]] = {}
         self._steps = 0
 
     def value(self, file: SourceFile, node: Node | None) -> Entities:
@@ -126,17 +123,18 @@ class Names(Imports):
     def once(self, what: str, file: SourceFile, node: Node, resolve: Resolve) -> Entities:
         """Return the answer for a node, computed the first time; empty for a node that depends on itself."""
         key = (what, file.path, node.start_byte, node.end_byte)
-        if key not in self._answers:
-            # Most nested lookups: `a().b.c().d` needs 8. An expression that needs more is not resolved.
-            if self._steps >= 12:
-                return ()
-            self._answers[key] = ()
-            self._steps += 1
-            try:
-                self._answers[key] = resolve(file, node)
-            finally:
-                self._steps -= 1
-        return self._answers[key]
+        # Most nested lookups: `a().b.c().d` needs 8. An expression that needs more is not resolved.
+        if self._steps >= 12 and not self.code.answers.has(key):
+            self.code.answers.cut()
+            return ()
+        return self.code.answers.get(key, partial(self._once, file, node, resolve), ())
+
+    def _once(self, file: SourceFile, node: Node, resolve: Resolve) -> Entities:
+        self._steps += 1
+        try:
+            return resolve(file, node)
+        finally:
+            self._steps -= 1
 
     def at(self, file: SourceFile, node: Node | None) -> Entities:
         """Return the definition that the index has where a name is bound."""
@@ -155,12 +153,8 @@ class Names(Imports):
         """Return what `name` is inside a class, a module or a function."""
         if isinstance(owner, Outside):
             return (OUTSIDE,)
-        key = (owner, name)
-        if key not in self._members:
-            self._members[key] = ()
-            members = self.of_module(owner, name) if isinstance(owner, Module) else self._of_class(owner, name)
-            self._members[key] = members
-        return self._members[key]
+        find = partial(self.of_module, owner) if isinstance(owner, Module) else partial(self._of_class, owner)
+        return self.code.answers.get(("member", owner, name), partial(find, name), ())
 
     def _of_class(self, owner: CodeDefinition, name: str) -> Entities:
         """Return a member of a class or function itself, of a base, or of what an alias stands for."""
@@ -245,11 +239,11 @@ class Names(Imports):
     def bases(self, owner: CodeDefinition) -> Entities:
         """Return the classes that a class names as its bases; for Rust the traits that are implemented for it."""
         # A class of Scala and the object of its name have the same path and name.
-        if owner not in self._bases:
-            self._bases[owner] = ()
-            entities = self._named_bases(owner) if owner.row >= 0 else ()
-            self._bases[owner] = tuple(entity for entity in dict.fromkeys(entities) if entity != owner)
-        return self._bases[owner]
+        return self.code.answers.get(("bases", owner), partial(self._bases_of, owner), ())
+
+    def _bases_of(self, owner: CodeDefinition) -> Entities:
+        entities = self._named_bases(owner) if owner.row >= 0 else ()
+        return tuple(entity for entity in dict.fromkeys(entities) if entity != owner)
 
     def _named_bases(self, owner: CodeDefinition) -> Iterator[Entity]:
         rows = {owner.row}
@@ -697,10 +691,11 @@ class Names(Imports):
         """Return what a name means that is another one: `cents` in `import { cents as c }`, an attribute of C#."""
         if file.language == "csharp" and node.parent is not None and node.parent.type == "attribute":
             return self._loose(file, f"{file.text(node)}Attribute", node)  # `[Fast]` is a `FastAttribute`
-        line, form = node.start_point[0] + 1, rf"(?<![\w$]){re.escape(file.text(node))}\s+(?:as|=>)\s+([\w$]+)"
-        for statement in file.imports:
-            is_here = statement.start <= line <= statement.end
-            match = re.search(form, file.lines(statement.start, statement.end)) if is_here else None
+        line = node.start_point[0] + 1
+        here = [statement for statement in file.imports if statement.start <= line <= statement.end]
+        form = rf"(?<![\w$]){re.escape(file.text(node))}\s+(?:as|=>)\s+([\w$]+)" if here else ""
+        for statement in here:
+            match = re.search(form, file.lines(statement.start, statement.end))
             if match is not None and match[1] in statement.names:
                 return self.imported(file, statement, match[1])
         return ()
@@ -960,9 +955,11 @@ class Names(Imports):
         """Return those of these methods of one name that override none of the others."""
         if not 1 < len(methods) <= 30:  # a name of more classes is not guessed
             return methods
-        key = tuple(methods)
-        if key in self._rooted:
-            return self._rooted[key]
+        return [
+            *self.code.answers.get(("roots", *methods), partial(self._roots_of, methods), tuple[CodeDefinition, ...]())
+        ]
+
+    def _roots_of(self, methods: list[CodeDefinition]) -> tuple[CodeDefinition, ...]:
         owners = {method: self._class_of(method) for method in methods}
         bases = {method: self.bases(owner) if owner is not None else () for method, owner in owners.items()}
         overriding = {
@@ -970,8 +967,7 @@ class Names(Imports):
             for method in methods
             if any(isinstance(each, CodeDefinition) for each in self.of_members(bases[method], method.name))
         }
-        self._rooted[key] = [method for method in methods if method not in overriding]
-        return self._rooted[key]
+        return tuple(method for method in methods if method not in overriding)
 
     def _class_of(self, method: CodeDefinition) -> CodeDefinition | None:
         """Return the class of a method in its own file."""

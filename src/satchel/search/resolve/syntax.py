@@ -43,7 +43,7 @@ _PATTERNS, _SINGLE = _NODES["patterns"] | DECLARATORS, _NODES["single"] | DECLAR
 GENERIC, WRAPPING, CAST = (_NODES[heading] for heading in ("generic", "wrapping", "cast"))
 CALLS, ALIASES, NAMED = _NODES["calls"], _NODES["aliases"], LEAVES | DOTTED
 RETURNING, CONSTRUCTED = FUNCTIONS | _NODES["returning"], SCOPES | _NODES["constructed"]
-FIELD_PLACES, IMPORTS = _NODES["field places"], _NODES["imports"]
+FIELD_PLACES = _NODES["field places"]
 SCOPE_FUNCTIONS, EACH, SAME_ELEMENTS = (_NODES[heading] for heading in ("scope functions", "each", "same elements"))
 PASSING, COMMON, LUA_METHODS = _NODES["passing"], _NODES["common"], _NODES["lua methods"]
 

@@ -319,5 +319,8 @@ _READERS: dict[str, Reader] = {
     "typescript": _ecmascript,
 }
 
+INNER_IMPORTS = frozenset({"python", "rust"})
+"""Languages in which an import inside of a function binds names there."""
+
 WITH_IMPORTS = frozenset(_READERS)
 """The languages whose import statements are read."""

@@ -261,6 +261,7 @@ def outline(text: str, language: str) -> Outline:
     stretches = tile(findings, declarations)
     starts = [stretch.first for stretch in stretches]
     definitions = _definitions(declarations, starts)
+    findings.references += _renames(findings)
     references = _references(findings, starts)
     parts = tuple(
         _part(findings, stretch, definitions[index], references[index]) for index, stretch in enumerate(stretches)
@@ -270,25 +271,68 @@ def outline(text: str, language: str) -> Outline:
         parts,
         imports=tuple(read_imports(findings)),
         comment_lines=_ranges(findings.comment_rows | findings.doc_rows),
-        bodies=tuple(_bodies(findings, declarations)) if language in CLOSERS and not findings.has_error else (),
+        functions=tuple(_functions(findings, declarations)) if language in CLOSERS and not findings.has_error else (),
     )
+
+
+_RENAMED = re.compile(rb"([\w$]+)[\s\\]+as\s")
+
+
+def _renames(findings: SyntaxFindings) -> Iterator[tuple[int, EdgeType, bytes]]:
+    """Yield the names that imports replace by others: `total` of `from shop import total as price`."""
+    for start, node in findings.imports.items():
+        statement = findings.source[start : node.end_byte]
+        if b"as" in statement:
+            yield from ((start, EdgeType.RENAMES, name) for name in _RENAMED.findall(statement))
 
 
 LEAST_BODY = 200
 """Bytes of the shortest body of a function that a later reader may leave unread."""
 
+LEAST_FUNCTION = 100
+"""Bytes of the shortest function that may be left out as a whole."""
 
-def _bodies(findings: SyntaxFindings, declarations: list[Declaration]) -> Iterator[tuple[int, int]]:
-    """Yield the bodies of long functions that are not inside of another one."""
-    behind = 0
+_BETWEEN_PREFIXES = re.compile(rb"\s*(?:#[^\n]*\s*)*")
+
+
+def _functions(findings: SyntaxFindings, declarations: list[Declaration]) -> Iterator[tuple[int, int, int]]:
+    """Yield the long functions that are not inside of another one: their beginning, their body and their end."""
+    behind, before = 0, {}
+    for start, end in findings.prefix_ends.items():
+        blanks = _BETWEEN_PREFIXES.match(findings.source, end)
+        before[blanks.end() if blanks else end] = start
     for declaration in declarations:
         start, end = declaration.body, declaration.body_end
-        if declaration.mark is not marks.FUNCTION or start < behind or end - start < LEAST_BODY:
+        if declaration.mark is not marks.FUNCTION or start < behind:
             continue
-        is_block = findings.source[start : start + 1] == b"{" and findings.source[end - 1 : end] == b"}"
-        if is_block or findings.language == "python":
-            yield start, end
+        first = declaration.start
+        while first in before:
+            first = before[first]
+        is_long = end - first >= LEAST_FUNCTION and end - start > 1  # its body may have to be read as `()`
+        if is_long and findings.language == "python" and _is_free(findings, declaration, first):
+            yield first, start, end
             behind = end
+        elif end - start >= LEAST_BODY:
+            is_block = findings.source[start : start + 1] == b"{" and findings.source[end - 1 : end] == b"}"
+            if is_block or findings.language == "python":
+                yield start, start, end
+                behind = end
+
+
+def _is_free(findings: SyntaxFindings, declaration: Declaration, first: int) -> bool:
+    """Return whether a function of Python may be left out: a statement of a file or class that does not begin it.
+
+    A class does not end with it either. Without it, what is around would be at another place.
+    """
+    around = declaration.parent
+    if around is None:
+        return _column(findings, first) == 0 and first > len(findings.source) - len(findings.source.lstrip())
+    is_in_class = around.mark is marks.CLASS and around.body < first and declaration.body_end < around.body_end
+    return is_in_class and _column(findings, first) == _column(findings, around.body)
+
+
+def _column(findings: SyntaxFindings, offset: int) -> int:
+    return offset - findings.line_starts[findings.row_of(offset)]
 
 
 def _part(

@@ -225,29 +225,43 @@ CLOSERS: Mapping[str, tuple[bytes, bytes]] = {
 """What is read in place of the body of a function, by language: something empty at its first and its last byte."""
 
 
-def syntax_tree(source: bytes, grammar: Grammar, language: str, unread: Sequence[tuple[int, int]] = ()) -> Tree | None:
+def syntax_tree(
+    source: bytes,
+    grammar: Grammar,
+    language: str,
+    unread: Sequence[tuple[int, int]] = (),
+    left_out: Sequence[tuple[int, int]] = (),
+) -> Tree | None:
     """Return the bare syntax tree of a text. None where its shape would make that take for ever.
 
-    Between the first and the last byte of the bodies in `unread` nothing is read; all nodes around have their offsets.
+    Between the first and the last byte of the bodies in `unread` nothing is read, and of what is `left_out` nothing at
+    all; both are in order. All nodes around have their offsets.
     """
     from tree_sitter import Parser
 
     if _is_hostile_text(source):
         return None
     parser = Parser(grammar.language)
-    if unread:
-        return _parse(_between(parser, source, unread), _closed(source, language, unread), _Budget(len(source)))
+    if unread or left_out:
+        holes = sorted([*((start + 1, end - 1) for start, end in unread), *left_out])
+        return _parse(_between(parser, source, holes), _closed(source, language, unread), _Budget(len(source)))
     tree = _parse(parser, source, _Budget(len(source)))
     if tree is None or not _is_hidden(tree, source, language):
         return tree
     return _parse(parser, _readable(source, language), _Budget(len(source))) or tree
 
 
-def _between(parser: Parser, source: bytes, unread: Sequence[tuple[int, int]]) -> Parser:
-    """Return the parser, made to read what is not inside of these bodies."""
+def _between(parser: Parser, source: bytes, holes: Sequence[tuple[int, int]]) -> Parser:
+    """Return the parser, made to read what is not in these holes, nor the blanks between two of them."""
     from tree_sitter import Point, Range
 
-    offsets = [0, *(offset for start, end in unread for offset in (start + 1, end - 1)), len(source)]
+    offsets = [0]
+    for start, end in holes:
+        if offsets[-1] and source[offsets[-1] : start].isspace():
+            offsets[-1] = end
+        else:
+            offsets += (start, end)
+    offsets.append(len(source))
     points, row, line, before = [], 0, 0, 0
     for offset in offsets:
         row += source.count(b"\n", before, offset)
