@@ -8,7 +8,7 @@ from pathlib import Path
 from satchel import Satchel
 from satchel.embed import fingerprint
 from satchel.services.graph import assemble_graph
-from satchel.services.open_root import attempts, bench_of
+from satchel.services.open_root import attempts, resources_of
 from satchel.store.vectors import encode
 from satchel.testing import HashEmbedder
 from satchel.types import RECORD_KINDS, Kind
@@ -86,7 +86,7 @@ def test_a_walk_out_of_time_says_how_far_it_came(tmp_path: Path) -> None:
         ticks = itertools.count(0.0, request.deadline_seconds * 0.7)
         for attempt in attempts(satchel.opened):
             with attempt as states:
-                context = assemble_graph(request, bench_of(states), lambda: next(ticks))
+                context = assemble_graph(request, resources_of(states), lambda: next(ticks))
     assert context.meta["timed_out"]
     assert any("stopped after 3 s at distance 1" in warning for warning in context.meta["warnings"])
 

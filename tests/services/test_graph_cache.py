@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from satchel import Context, Satchel
 from satchel.services.graph import MAX_CONTEXTS, ContextCache, assemble_graph
-from satchel.services.open_root import attempts, bench_of
+from satchel.services.open_root import attempts, resources_of
 from satchel.types import Format, Usage
 from tests.graph.workspaces import NOW, Export, open_shop
 from tests.oracle import o200k
@@ -88,7 +88,7 @@ def test_every_hit_equals_a_fresh_assembly_byte_for_byte(workspace: Satchel, opt
     again = workspace.graphs.graph_answer(request)
     for attempt in attempts(workspace.opened):
         with attempt as states:
-            fresh = assemble_graph(request, bench_of(states))
+            fresh = assemble_graph(request, resources_of(states))
     assert again.meta.get("cached")
     assert again.text == fresh.text
     assert again.items == fresh.items

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from satchel.answer.bearing import evidence_of
 from satchel.answer.plans import Plan, PlannedSection
 from satchel.answer.render.labels import quote
+from satchel.answer.resources import Resources
 from satchel.answer.source_lines import Unreadable
-from satchel.answer.workbench import Workbench
 from satchel.safety.sanitize import clean_field
 from satchel.search.bm25 import rarities
 from satchel.search.change_relations import Impact
@@ -54,20 +54,20 @@ class Findings(NamedTuple):
     failures: Sequence[Failure]
     embedder_failures: Sequence[Failure]
 
-    def missing_words(self, bench: Workbench) -> tuple[str, ...]:
+    def missing_words(self, resources: Resources) -> tuple[str, ...]:
         """Return the telling words and the places of the question that are nowhere in the searched kinds."""
         kinds = dict.fromkeys(section.kind for section in self.plan.sections if section.is_searched)
         searched = [kind for kind in kinds if kind is not Kind.COMMIT or len(kinds) == 1]  # a message alone is not here
-        missing = _absent(self.query, [bench.store_of(kind).lexicon(kind) for kind in searched])
+        missing = _absent(self.query, [resources.store_of(kind).lexicon(kind) for kind in searched])
         told = tuple(filterfalse(is_wording, missing)) if speaks_of_impact(self.query.text) else missing
-        files = [bench.store.lexicon(kind) for kind in searched if kind in LINE_KINDS]
-        absent = absent_places(self.query, sure_sentences(self.query), bench.store, files) if files else ()
+        files = [resources.store.lexicon(kind) for kind in searched if kind in LINE_KINDS]
+        absent = absent_places(self.query, sure_sentences(self.query), resources.store, files) if files else ()
         return tuple([*absent, *told][:MAX_ABSENT])
 
-    def words_of_tests(self, bench: Workbench) -> tuple[str, ...]:
+    def words_of_tests(self, resources: Resources) -> tuple[str, ...]:
         """Return the telling words of the question that only tests and examples have, of all kinds here."""
-        kinds = [kind for kind in bench.kinds() if kind is not Kind.COMMIT]
-        return words_of_tests(self.query, [(bench.store_of(kind), kind) for kind in kinds])
+        kinds = [kind for kind in resources.kinds() if kind is not Kind.COMMIT]
+        return words_of_tests(self.query, [(resources.store_of(kind), kind) for kind in kinds])
 
 
 def _absent(query: Query, lexicons: Sequence[Lexicon]) -> tuple[str, ...]:
@@ -80,11 +80,11 @@ def _absent(query: Query, lexicons: Sequence[Lexicon]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(name for name in names if name not in known), *absent_words(query, lexicons)]))
 
 
-def _is_there(place: str, bench: Workbench) -> bool:
+def _is_there(place: str, resources: Resources) -> bool:
     """Return whether a word is a place in the tree."""
     if "/" not in place and "." not in place:
         return False
-    shown = bench.lines.read(place)
+    shown = resources.lines.read(place)
     return not isinstance(shown, Unreadable) or shown.reason not in (SkipReason.VANISHED, SkipReason.OUTSIDE_ROOT)
 
 
@@ -107,15 +107,15 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True)
 class Searched:
-    """What was searched for, and found on each bench, that of the first workspace first."""
+    """What was searched for, and found in each workspace, the first one first."""
 
     asked: Asked
     scope: SearchScope
-    found: tuple[tuple[Workbench, Findings], ...]
+    found: tuple[tuple[Resources, Findings], ...]
 
     @property
-    def bench(self) -> Workbench:
-        """The bench of the first workspace, which has those of the others."""
+    def resources(self) -> Resources:
+        """The resources of the first workspace, which have those of the others."""
         return self.found[0][0]
 
     @property
@@ -124,9 +124,9 @@ class Searched:
         return self.found[0][1]
 
     @cached_property
-    def rows(self) -> list[tuple[Workbench, Gathered]]:
+    def rows(self) -> list[tuple[Resources, Gathered]]:
         """The sections of all workspaces, in each with code and prose on one scale."""
-        return [(bench, row) for bench, findings in self.found for row in balance(findings.rows)]
+        return [(resources, row) for resources, findings in self.found for row in balance(findings.rows)]
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -136,7 +136,7 @@ class Searched:
     @cached_property
     def rarities(self) -> Mapping[str, float]:
         """What each term of the question weighs in code: its weight times its rarity there."""
-        return rarities(self.bench.store.lexicon(Kind.CODE), self.findings.query.terms)
+        return rarities(self.resources.store.lexicon(Kind.CODE), self.findings.query.terms)
 
     @cached_property
     def strength(self) -> float:
@@ -181,38 +181,40 @@ class Searched:
             rows = [row for row in findings.rows if row.section.kind not in LESSON_KINDS]
             return findings._replace(plan=findings.plan._replace(sections=sections), rows=rows)
 
-        return replace(self, found=tuple((bench, without(findings)) for bench, findings in self.found))
+        return replace(self, found=tuple((resources, without(findings)) for resources, findings in self.found))
 
     @property
     def impacts(self) -> list[tuple[str, Impact]]:
         """The dependents of the change or definition in question, with the prefix of their workspace."""
-        return [(bench.prefix, findings.impact) for bench, findings in self.found if findings.impact is not None]
+        return [
+            (resources.prefix, findings.impact) for resources, findings in self.found if findings.impact is not None
+        ]
 
     @cached_property
     def missing(self) -> Missing:
         """What the question names and no workspace has, after a look at the files that are not indexed."""
-        first, *others = [findings.missing_words(bench) for bench, findings in self.found]
+        first, *others = [findings.missing_words(resources) for resources, findings in self.found]
         words = tuple(word for word in first if all(word in missing for missing in others))
-        looks = [look for bench, _ in self.found if (look := bench.left_out) is not None] if words else []
+        looks = [look for resources, _ in self.found if (look := resources.left_out) is not None] if words else []
         looked = [look(words) for look in looks]
         places = {word: place for left in looked for word, place in left.places.items()}
         absent = [word for word in words if word not in places]
         # A file that is new, or that was made unreadable since it was indexed.
-        absent = [word for word in absent if not any(_is_there(word, bench) for bench, _ in self.found)]
+        absent = [word for word in absent if not any(_is_there(word, resources) for resources, _ in self.found)]
         notes = [f"{quote(clean_field(word, 40))} is in {place}" for word, place in places.items()]
         if absent:
             notes += dict.fromkeys(filter(None, map(str, looked)))
         names = [word for word in absent if not {"/", ".", " "} & {*word}]
-        histories = [bench.store.lexicon(Kind.COMMIT) for bench, _ in self.found] if names else []
-        mine, *theirs = [findings.words_of_tests(bench) for bench, findings in self.found]
+        histories = [resources.store.lexicon(Kind.COMMIT) for resources, _ in self.found] if names else []
+        mine, *theirs = [findings.words_of_tests(resources) for resources, findings in self.found]
         of_tests = tuple(word for word in mine if all(word in words for words in theirs))
         return Missing(tuple(absent), tuple(notes), tuple(present_names(names, histories)), of_tests)
 
     def nowhere(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return those of these missing words that the kinds which were not searched do not have either."""
-        for bench, findings in self.found if words else ():
-            kinds = (kind for kind in bench.kinds() if kind is not Kind.COMMIT)
-            absent = _absent(findings.query, [bench.store_of(kind).lexicon(kind) for kind in kinds])
+        for resources, findings in self.found if words else ():
+            kinds = (kind for kind in resources.kinds() if kind is not Kind.COMMIT)
+            absent = _absent(findings.query, [resources.store_of(kind).lexicon(kind) for kind in kinds])
             words = tuple(word for word in words if word in absent)
         return tuple(words)
 
@@ -225,8 +227,8 @@ class Searched:
     def vector_counts(self) -> dict[str, str]:
         """Numbers of records that were compared by vector, by workspace and type: `{"memories": "12/40"}`."""
         return {
-            f"{bench.prefix}{row.section.kind.plural}": f"{row.result.with_vectors}/{row.result.chunks}"
-            for bench, findings in self.found
+            f"{resources.prefix}{row.section.kind.plural}": f"{row.result.with_vectors}/{row.result.chunks}"
+            for resources, findings in self.found
             for row in findings.rows
             if row.result.with_vectors is not None
         }

@@ -17,9 +17,9 @@ from satchel import text as words
 from satchel.answer import weights
 from satchel.answer.candidates import Candidate
 from satchel.answer.packing import Packing
+from satchel.answer.resources import Resources
 from satchel.answer.sections import subtract
 from satchel.answer.source_lines import COMMENT, IMPORT, Lines, Unreadable
-from satchel.answer.workbench import Workbench
 from satchel.search import weights as search_weights
 from satchel.search.chunks import with_former_names
 from satchel.search.relations import CallSite, Relations
@@ -105,10 +105,10 @@ class Hops:
     """
 
     def __init__(
-        self, bench: Workbench, terms: AbstractSet[str], named: Sequence[str] = (), *, is_long: bool = False
+        self, resources: Resources, terms: AbstractSet[str], named: Sequence[str] = (), *, is_long: bool = False
     ) -> None:
         self._terms, self._named, self._is_long = terms, named, is_long
-        self._homes = [(home, Relations(home.store)) for home in bench.every]
+        self._homes = [(home, Relations(home.store)) for home in resources.every]
 
     def __call__(self, packing: Packing) -> list[Hop]:
         """Return the places for what is packed."""
@@ -171,7 +171,7 @@ class _Occurrence(NamedTuple):
 class _PlaceFinder:
     """Finds places from the shown lines of one workspace."""
 
-    def __init__(self, packing: Packing, home: Workbench, relations: Relations) -> None:
+    def __init__(self, packing: Packing, home: Resources, relations: Relations) -> None:
         self._home, self._relations, self.prefix = home, relations, home.prefix
         self._rejected = packing.rejected
         self._shown: dict[str, list[Range]] = {}

@@ -22,6 +22,7 @@ from satchel.answer.lessons import lesson_candidate
 from satchel.answer.omissions import OMISSIONS
 from satchel.answer.plans import PlannedSection, role_is_asked
 from satchel.answer.request import Budget, SearchScope
+from satchel.answer.resources import Resources
 from satchel.answer.sections import (
     Follow,
     Group,
@@ -33,7 +34,6 @@ from satchel.answer.sections import (
 )
 from satchel.answer.source_lines import Lines
 from satchel.answer.truncation import strategy
-from satchel.answer.workbench import Workbench
 from satchel.codec import iso_time
 from satchel.intent import Intent, intent_of
 from satchel.safety import sanitize
@@ -70,13 +70,13 @@ def sections_of(searched: Searched, budget: Budget, reach: float = math.inf) -> 
     """
     parts, failures = _parts(searched, budget, reach)
     made = [_section(searched, budget, workspaces) for workspaces in parts.values()]
-    account = searched.bench.account
+    account = searched.resources.account
     return made if account is None else [account.filtered(section) for section in made], failures
 
 
-def hit_candidates(hits: Sequence[Hit], bench: Workbench, budget: Budget) -> tuple[list[Candidate], list[Failure]]:
+def hit_candidates(hits: Sequence[Hit], resources: Resources, budget: Budget) -> tuple[list[Candidate], list[Failure]]:
     """Return records that are always shown as candidates, and failures to read them."""
-    candidates, _, failures = _candidates(hits, bench, budget, budget.whole_item_tokens, frozenset(), None)
+    candidates, _, failures = _candidates(hits, resources, budget, budget.whole_item_tokens, frozenset(), None)
     return candidates, failures
 
 
@@ -89,24 +89,24 @@ def _parts(
     seen: set[str] = set()
     asked, scope, query = searched.asked, searched.scope, searched.findings.query
     is_change = intent_of(title_of(query)) is Intent.CHANGES
-    for bench, row in searched.rows:
+    for resources, row in searched.rows:
         planned = row.section
         is_lessons = gives_lessons(asked, scope, query, planned.kind)
         least = 0.0 if is_lessons and is_change else section_floor(row, scope.min_score, searched.strength)
         if least is None or not planned.weight:
             continue
         hits = [hit for hit in row.result.hits if hit.relevance >= least]
-        hits = [hit for hit in hits if is_wanted(hit, scope, bench.prefix)]
+        hits = [hit for hit in hits if is_wanted(hit, scope, resources.prefix)]
         share = budget.max_tokens * planned.weight / searched.total_weight
         cap = max(share * ITEM_SHARE if scope.shares_budget else 0.0, budget.whole_item_tokens)
         others = [] if is_lessons else hits
-        candidates, lines, problems = _candidates(others, bench, budget, cap, searched.terms, planned.side, reach)
+        candidates, lines, problems = _candidates(others, resources, budget, cap, searched.terms, planned.side, reach)
         lessons = in_order(hits) if is_lessons else []
-        candidates += [lesson_candidate(hit, bench).valued(-place) for place, hit in enumerate(lessons)]
+        candidates += [lesson_candidate(hit, resources).valued(-place) for place, hit in enumerate(lessons)]
         if budget.places and planned.kind is Kind.CODE:
             candidates = [_less_if_aside(candidate, query) for candidate in candidates]
         failures += problems
-        if bench.prefix:  # what is remembered for all workspaces, and a commit of two clones, is found in each
+        if resources.prefix:  # what is remembered for all workspaces, and a commit of two clones, is found in each
             candidates = [candidate for candidate in candidates if candidate.chunk.id not in seen]
             seen |= {candidate.chunk.id for candidate in candidates if candidate.chunk.location is None}
         if candidates:
@@ -135,12 +135,14 @@ def _less_if_aside(candidate: Candidate, query: Query) -> Candidate:
 def _section(searched: Searched, budget: Budget, workspaces: Sequence[_Part]) -> Section:
     """Return the section of these candidates, their values on the scale of the request."""
     planned, candidates, _ = workspaces[0]
-    of_documents = planned.kind.traits.is_prose and all(is_of_documents(bench.store) for bench in searched.bench.every)
+    of_documents = planned.kind.traits.is_prose and all(
+        is_of_documents(resources.store) for resources in searched.resources.every
+    )
     if len(workspaces) > 1:
         measure = partial(level_of, planned, of_documents=of_documents)
         candidates = _on_one_scale([candidates for _, candidates, _ in workspaces], measure)
     lines = {path: text for *_, texts in workspaces for path, text in texts.items()}
-    imports = import_lines(lines, searched.bench.lines.outline) if budget.imports else None
+    imports = import_lines(lines, searched.resources.lines.outline) if budget.imports else None
     follow = followers(imports, searched.terms)
     follow = _following_without_prose(follow) if budget.places else follow
     if planned.kind.traits.is_prose and asks_for_a_recipe(searched.asked.query):
@@ -211,7 +213,7 @@ def is_path_wanted(scope: SearchScope, path: str) -> bool:
 
 def _candidates(
     hits: Sequence[Hit],
-    bench: Workbench,
+    resources: Resources,
     budget: Budget,
     cap: float,
     terms: frozenset[str],
@@ -226,19 +228,19 @@ def _candidates(
     candidates: list[Candidate] = []
     lines: dict[str, Lines] = {}
     best, listed = -math.inf, list[float]()
-    freshener = Freshener(bench.store, bench.lines, budget.stale, bench.changed_files)
+    freshener = Freshener(resources.store, resources.lines, budget.stale, resources.changed_files)
     shortener = strategy(budget.strategy)
     passage_cap = budget.max_tokens * PASSAGE_SHARE if len(hits) > 1 else math.inf
     for hit in hits:
         if hit.chunk.location is None:
-            candidates.append(_record(in_workspace(hit, bench.prefix), bench, cap, passage_cap, terms, side))
+            candidates.append(_record(in_workspace(hit, resources.prefix), resources, cap, passage_cap, terms, side))
             continue
         if len(listed) == OMISSIONS and highest_priority(hit) < listed[0]:
             continue
         current = freshener.current(hit)
         if current is None:
             continue
-        current = current.within(bench.prefix)
+        current = current.within(resources.prefix)
         lines[current.group] = current.lines
         parts = current.candidates(budget.whole_item_tokens, terms, shortener)
         if budget.context_lines:
@@ -253,7 +255,7 @@ def _candidates(
             if candidate.value < best - reach - 1e-6:
                 keep = heapq.heappush if len(listed) < OMISSIONS else heapq.heappushpop
                 keep(listed, priority(candidate))
-    failures = [failure._replace(message=f"{bench.prefix}{failure.message}") for failure in freshener.failures]
+    failures = [failure._replace(message=f"{resources.prefix}{failure.message}") for failure in freshener.failures]
     return candidates, lines, failures
 
 
@@ -284,22 +286,22 @@ def _following_without_prose(follow: Follow) -> Follow:
 
 
 def _record(
-    hit: Hit, bench: Workbench, cap: float, passage_cap: float, terms: frozenset[str], side: Axis | None
+    hit: Hit, resources: Resources, cap: float, passage_cap: float, terms: frozenset[str], side: Axis | None
 ) -> Candidate:
     """Return a record as a candidate; with a `side` that side of an experience, in less space the root cause."""
     kind = hit.chunk.kind
-    shown = sanitize.hit(hit, bench.allow)
-    text = bench.store_of(kind).text(hit.chunk.document)
+    shown = sanitize.hit(hit, resources.allow)
+    text = resources.store_of(kind).text(hit.chunk.document)
 
     def body(axis: Axis | None) -> str:
-        return sanitize.text(shown_record(kind, shown.chunk.fields, text, axis), bench.allow) if axis else ""
+        return sanitize.text(shown_record(kind, shown.chunk.fields, text, axis), resources.allow) if axis else ""
 
     line = None
     if kind is Kind.EXPERIENCE:
         fields, day = shown.chunk.fields, iso_time(shown.chunk.created)[:10] if shown.chunk.created else ""
 
         def line(most: int) -> str:
-            return sanitize.text(lesson_line(fields, most, day), bench.allow)
+            return sanitize.text(lesson_line(fields, most, day), resources.allow)
 
     shorter = body(side and Axis.ROOT_CAUSE)
     return record_candidate(shown, body(side or Axis.FULL), cap, terms, passage_cap, line=line, shorter=shorter)

@@ -12,8 +12,8 @@ from satchel.answer.bearing import bears, estimated
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.items import build_item
 from satchel.answer.request import Budget
+from satchel.answer.resources import Resources
 from satchel.answer.sections import Group
-from satchel.answer.workbench import Workbench
 from satchel.codec import iso_time
 from satchel.safety import sanitize
 from satchel.safety.sanitize import DATA_NOTICE, clean_field
@@ -34,7 +34,7 @@ is cut last, so it loses less."""
 
 
 def lessons_context(
-    budget: Budget, layout: Format, bench: Workbench, hits: Sequence[Hit], about: str, meta: Mapping[str, Any]
+    budget: Budget, layout: Format, resources: Resources, hits: Sequence[Hit], about: str, meta: Mapping[str, Any]
 ) -> Context:
     """Return the lessons of these records, in this order, without those that the session has; empty if there are none.
 
@@ -43,7 +43,9 @@ def lessons_context(
     """
     tokens = counter(budget.tokenizer)
     head = f"Remembered {f'about {about}' if about else 'here'}. {DATA_NOTICE}:"
-    candidates = [made for hit in hits if (made := _unsent(lesson_candidate(hit, bench), bench.account)) is not None]
+    candidates = [
+        made for hit in hits if (made := _unsent(lesson_candidate(hit, resources), resources.account)) is not None
+    ]
     room = budget.max_tokens - tokens.count(head)
     rows: list[str] = []
     items: list[ContextItem] = []
@@ -54,7 +56,7 @@ def lessons_context(
             room -= cost
             rows.append(row)
             group = Group(candidate.kind, candidate.group, None).admitted(candidate, step, cost)
-            items.append(build_item(group, bench.key))
+            items.append(build_item(group, resources.key))
     text = "\n".join([head, *rows]) if rows else ""
     return Context(
         query="",
@@ -63,9 +65,9 @@ def lessons_context(
         items=tuple(items),
         usage=Usage(budget.max_tokens, tokens.count(text) if text else 0, tokens.name, tokens.exact),
         sources_used=dict(Counter(Kind(item.source).plural for item in items)),
-        failures=sanitize.failures(bench.notes),
+        failures=sanitize.failures(resources.notes),
         meta=meta,
-        shown_before=bench.account.references() if bench.account is not None else (),
+        shown_before=resources.account.references() if resources.account is not None else (),
     )
 
 
@@ -76,16 +78,16 @@ def _steps(candidates: Sequence[Candidate], room: int, count: Callable[[str], in
     return next(fitting, forms[-1] if forms else ())
 
 
-def lesson_candidate(hit: Hit, bench: Workbench) -> Candidate:
+def lesson_candidate(hit: Hit, resources: Resources) -> Candidate:
     """Return a record as one line, in as many forms for each record; those that bear most come first in an answer."""
-    shown = in_workspace(sanitize.hit(hit, bench.allow), bench.prefix)
+    shown = in_workspace(sanitize.hit(hit, resources.allow), resources.prefix)
     chunk = shown.chunk
-    stored = bench.store_of(chunk.kind).text(chunk.document)
-    text = sanitize.text(shown_record(chunk.kind, chunk.fields, stored), bench.allow)
+    stored = resources.store_of(chunk.kind).text(chunk.document)
+    text = sanitize.text(shown_record(chunk.kind, chunk.fields, stored), resources.allow)
     line = partial(_experience_line, chunk) if chunk.kind is Kind.EXPERIENCE else partial(_memory_line, chunk, text)
 
     def step(most: int) -> Step:
-        shown = clean_field(sanitize.text(line(most), bench.allow), sys.maxsize)
+        shown = clean_field(sanitize.text(line(most), resources.allow), sys.maxsize)
         is_whole = chunk.kind is Kind.MEMORY and text.strip() in shown
         return Step(Detail.FULL if is_whole else Detail.LINE, text=shown)
 

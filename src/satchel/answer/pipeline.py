@@ -31,9 +31,9 @@ from satchel.answer.plans import written_names
 from satchel.answer.render import call_site_lines
 from satchel.answer.render.change import ChangeText, change_text
 from satchel.answer.request import AssembleRequest, Budget
+from satchel.answer.resources import Resources
 from satchel.answer.search import search
 from satchel.answer.sections import Section
-from satchel.answer.workbench import Workbench
 from satchel.answer.write import WEAK, Filling, FindPlaces, Fitted, context_of
 from satchel.search.filters import unavailable
 from satchel.tokens import counter
@@ -45,27 +45,27 @@ if TYPE_CHECKING:
 
 def assemble(
     request: AssembleRequest,
-    bench: Workbench,
+    resources: Resources,
     guides: MakeGuides | None = None,
     searched: Searched | None = None,
 ) -> Context:
-    """Answer one question, from several workspaces if the bench has others.
+    """Answer one question, from several workspaces if there are others.
 
     `guides` makes the contexts for it; with `searched` the answer is made from what was found.
     """
     started = time.monotonic()
     if searched is None:
-        searched = search(request.asked, request.scope, request.budget.max_tokens, bench)
+        searched = search(request.asked, request.scope, request.budget.max_tokens, resources)
     ended = time.monotonic()
     filling = _filling(request, searched, guides)
-    fitted, uncounted = _with_line_counts(fit(filling), bench)
+    fitted, uncounted = _with_line_counts(fit(filling), resources)
     meta = {
         "timings": {
             "search_ms": round((ended - started) * 1000, 2),
             "assemble_ms": round((time.monotonic() - ended) * 1000, 2),
         },
-        "revision": bench.revision,
-        "embedder": bench.embedder.id if bench.embedder is not None else None,
+        "revision": resources.revision,
+        "embedder": resources.embedder.id if resources.embedder is not None else None,
         "vectors": searched.vector_counts,
         "callers": [row for prefix, impact in searched.impacts for row in impact.listing(prefix)],
         **next(({"change": impact.reach.data()} for _, impact in searched.impacts if impact.reach is not None), {}),
@@ -92,20 +92,20 @@ def _lead(searched: Searched, sections: Sequence[Section]) -> Kind | None:
     ]
     if reasons:
         return min(reasons, key=lambda kind: kind is not Kind.COMMIT)
-    if prose := leading_prose(sections, [workbench.store for workbench in searched.bench.every]):
+    if prose := leading_prose(sections, [workspace.store for workspace in searched.resources.every]):
         return prose
     return Kind.COMMIT if past_words(query, searched.missing.past, sections) else None
 
 
 def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | None) -> Filling:
     """Return all that decides what the answer shows."""
-    bench, scope, budget = searched.bench, request.scope, request.budget
+    resources, scope, budget = searched.resources, request.scope, request.budget
     sections, failures = _sections(request, searched)
     lead = scope.lead
     if lead is None and not scope.plan:
         lead = _lead(searched, sections)
         sections = sorted(sections, key=lambda section: section.kind is not lead) if lead else sections
-    sections, unguided = _with_guides(request, bench, sections, guides)
+    sections, unguided = _with_guides(request, resources, sections, guides)
     glimpses = bool(budget.places) and not scope.plan and request.asked.change is None
     unsure = glimpses and is_unsure(sections)
     if glimpses:
@@ -114,16 +114,16 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
     if budget.related:
         from satchel.answer.shapes import with_related  # here, because few questions ask for it
 
-        relate = partial(with_related, bench=bench)
+        relate = partial(with_related, resources=resources)
     return Filling(
         request.asked,
         budget,
         request.form,
-        bench,
+        resources,
         sections,
-        (*bench.notes, *_unavailable(searched), *failures, *searched.failures, *unguided),
+        (*resources.notes, *_unavailable(searched), *failures, *searched.failures, *unguided),
         searched.findings.plan,
-        bench.account.references() if bench.account is not None else (),
+        resources.account.references() if resources.account is not None else (),
         _policy(searched, budget, sections, lead, unsure=unsure),
         relate,
         searched.terms,
@@ -135,12 +135,12 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
 
 def _sections(request: AssembleRequest, searched: Searched) -> tuple[list[Section], list[Failure]]:
     """Return the candidates of what was found and of what is pinned, by section, and failures to read them."""
-    bench, scope, budget = searched.bench, request.scope, request.budget
+    resources, scope, budget = searched.resources, request.scope, request.budget
     # All candidates are made where they are counted, or where the session may have the best of those that are listed.
-    counts_all = request.form.show_meta or (bench.account is not None and bool(bench.account.ledger.rows))
+    counts_all = request.form.show_meta or (resources.account is not None and bool(resources.account.ledger.rows))
     reach = math.inf if counts_all else max(value_range(searched, budget), weights.VALUE_RANGE)
     sections, unreadable = sections_of(searched, budget, reach)
-    places = [(workbench.prefix, workbench.lines, workbench.store) for workbench in bench.every]
+    places = [(workspace.prefix, workspace.lines, workspace.store) for workspace in resources.every]
     pinned, unpinned = find_pins(request.asked.pins, places)
     sections = with_pins(_best_entities(sections, searched, budget), pinned, scope.weights, scope.limit)
     return sections, [*unreadable, *unpinned]
@@ -197,11 +197,11 @@ def _place_finder(budget: Budget, searched: Searched, sections: Sequence[Section
     names = [*written_names(query), *searched.asked.names, *NUMBER.findall(searched.asked.query)]
     is_long = sum(not term.guessed for term in query.terms) > weights.SHORT_QUESTION
     bare = dict.fromkeys(name.rstrip("()") for name in names)
-    return Hops(searched.bench, searched.terms, [*bare], is_long=is_long)
+    return Hops(searched.resources, searched.terms, [*bare], is_long=is_long)
 
 
 def _with_guides(
-    request: AssembleRequest, bench: Workbench, sections: list[Section], make_guides: MakeGuides | None
+    request: AssembleRequest, resources: Resources, sections: list[Section], make_guides: MakeGuides | None
 ) -> tuple[list[Section], Sequence[Failure]]:
     """Return the sections, last the contexts that apply to the question as a task where these are asked for."""
     if Kind.CONTEXT not in request.scope.kinds or make_guides is None:
@@ -209,21 +209,21 @@ def _with_guides(
     from satchel.answer.situation import guide_section  # here, because few questions ask for contexts
 
     guides, notes = make_guides(request.asked.query, request.asked.now)
-    chosen, uncounted = guide_section(guides, request, sections, bench.account)
+    chosen, uncounted = guide_section(guides, request, sections, resources.account)
     return [*sections, chosen] if chosen.candidates else sections, [*notes, *uncounted]
 
 
 def _unavailable(searched: Searched) -> list[Failure]:
-    has_history = any(Kind.COMMIT in bench.store.kinds() for bench in searched.bench.every)
+    has_history = any(Kind.COMMIT in resources.store.kinds() for resources in searched.resources.every)
     return unavailable(searched.scope.searches, has_vectors=searched.with_vectors, has_history=has_history)
 
 
-def _with_line_counts(fitted: Fitted, bench: Workbench) -> tuple[Fitted, list[Failure]]:
+def _with_line_counts(fitted: Fitted, resources: Resources) -> tuple[Fitted, list[Failure]]:
     """Return the answer with the changed lines of its commits, and what could not be counted."""
     items, failures = fitted.items, list[Failure]()
-    for workbench in bench.every:
-        if workbench.count_lines is not None:
-            items, uncounted = counted_items(items, workbench.count_lines, workbench.prefix.rstrip("/"))
+    for workspace in resources.every:
+        if workspace.count_lines is not None:
+            items, uncounted = counted_items(items, workspace.count_lines, workspace.prefix.rstrip("/"))
             failures += uncounted
     return fitted._replace(items=items), failures
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from satchel.answer.bearing import fitting, gives_lessons, in_order
 from satchel.answer.findings import Findings, Gathered, Searched
 from satchel.answer.plans import PlannedSection, own_files, plan_of
+from satchel.answer.resources import OpenExecutor, Resources
 from satchel.answer.source_lines import Unreadable
-from satchel.answer.workbench import OpenExecutor, Workbench
 from satchel.errors import SatchelError, UsageError
 from satchel.intent import Intent
 from satchel.search.change_relations import Impact, impact_of_question, with_callers, with_impact
@@ -60,34 +60,34 @@ def search(
     asked: Asked,
     scope: SearchScope,
     max_tokens: int,
-    bench: Workbench,
+    resources: Resources,
     *,
     with_impact: bool = True,
     files: Sequence[str] = (),
 ) -> Searched:
-    """Search all workspaces of a bench for all sections of the plan of a question, for an answer of `max_tokens`.
+    """Search all workspaces for all sections of the plan of a question, for an answer of `max_tokens`.
 
     `with_impact` adds dependents of the change, or of the definition that the question names. Lessons follow from the
     `files` of a situation, else from those that are found.
     """
-    found = [(own, _findings(asked, scope, max_tokens, own, files, with_impact=with_impact)) for own in bench.every]
+    found = [(own, _findings(asked, scope, max_tokens, own, files, with_impact=with_impact)) for own in resources.every]
     return Searched(asked, scope, tuple(found))
 
 
 def _findings(
-    asked: Asked, scope: SearchScope, max_tokens: int, bench: Workbench, files: Sequence[str], *, with_impact: bool
+    asked: Asked, scope: SearchScope, max_tokens: int, resources: Resources, files: Sequence[str], *, with_impact: bool
 ) -> Findings:
-    query, impact = with_guesses(analyse(asked.query), asked.names, bench), None
+    query, impact = with_guesses(analyse(asked.query), asked.names, resources), None
     if asked.change is not None and with_impact:
         from satchel.search.change_impact import blended, impact_of_change
 
         query = blended(query, asked.change)
-        impact = impact_of_change(asked.change, bench.store)
+        impact = impact_of_change(asked.change, resources.store)
     elif with_impact:
-        impact = impact_of_question(query, bench.store)
-    meaning = bench.meaning(asked.query)
-    plan = plan_of(asked, scope, bench.kinds())
-    rows, failures = _WorkspaceSearch(asked, scope, max_tokens, bench, query, meaning, impact).gathered(
+        impact = impact_of_question(query, resources.store)
+    meaning = resources.meaning(asked.query)
+    plan = plan_of(asked, scope, resources.kinds())
+    rows, failures = _WorkspaceSearch(asked, scope, max_tokens, resources, query, meaning, impact).gathered(
         plan.sections, files
     )
     rows = _at_places(query, rows) if query.only_places else rows
@@ -102,7 +102,7 @@ class _WorkspaceSearch:
     asked: Asked
     scope: SearchScope
     max_tokens: int
-    bench: Workbench
+    resources: Resources
     query: Query
     meaning: Meaning | None
     impact: Impact | None
@@ -116,7 +116,7 @@ class _WorkspaceSearch:
         if late:
             led_to, unsearched = (list(files), []) if files else self._led_to(rows)
             found, more = self._gather(late, led_to)
-            bearing = [_with_texts(row, self.bench.store_of(row.section.kind)) for row in found]
+            bearing = [_with_texts(row, self.resources.store_of(row.section.kind)) for row in found]
             rows = [*rows, *_best_lessons(bearing, self.max_tokens)]
             rows.sort(key=lambda row: sections.index(row.section))
             failures += [*unsearched, *more]
@@ -127,20 +127,20 @@ class _WorkspaceSearch:
     ) -> tuple[list[Gathered], list[Failure]]:
         """Return the results of these sections; `led_to` as in `search_records`."""
         search = partial(self._section, led_to=led_to)
-        return gather(sections, search, self.bench.open_executor, self.scope.deadline_seconds)
+        return gather(sections, search, self.resources.open_executor, self.scope.deadline_seconds)
 
     def _led_to(self, rows: Sequence[Gathered]) -> tuple[list[str], list[Failure]]:
         """Return the files the question leads to, best first; code and documents are searched if they were not yet."""
         failures: list[Failure] = []
         if all(row.section.kind not in LINE_KINDS for row in rows):
-            plan = plan_of(self.asked, replace(self.scope, kinds=LINE_KINDS), self.bench.kinds())
+            plan = plan_of(self.asked, replace(self.scope, kinds=LINE_KINDS), self.resources.kinds())
             rows, failures = self._gather(plan.sections)
         paths = [hit.chunk.location.path for row in rows for hit in row.result.hits if hit.chunk.location is not None]
         return list(dict.fromkeys(paths)), failures
 
     def _section(self, section: PlannedSection, led_to: Sequence[str] | None) -> SearchResult:
         asked, scope, query, kind = self.asked, self.scope, self.query, section.kind
-        store = self.bench.store_of(kind)
+        store = self.resources.store_of(kind)
         filters = scope.filters if section.filters is None else section.filters
         if section.ranked_by is not None:
             from satchel.search.rank_without_query import known_records
@@ -167,7 +167,7 @@ class _WorkspaceSearch:
 
     @cached_property
     def _votes(self) -> Votes:
-        return Votes(self.query, self.bench.store)
+        return Votes(self.query, self.resources.store)
 
     def _with_related(self, result: SearchResult, kind: Kind, store: Store) -> SearchResult:
         """Return the result with dependents of the change or definition in question, or with the callers."""
@@ -219,18 +219,18 @@ def _best_lessons(rows: Sequence[Gathered], max_tokens: int) -> list[Gathered]:
     return chosen
 
 
-def with_guesses(query: Query, names: Sequence[str], bench: Workbench) -> Query:
+def with_guesses(query: Query, names: Sequence[str], resources: Resources) -> Query:
     """Return the question with the likely names that occur anywhere, and its everyday words that name a definition.
 
     It has the commits that it refers to. The name of the repository itself is left out.
     """
-    code = bench.store.lexicon(Kind.CODE)
-    query = with_commits(query, bench.store)
-    query = without_own_names(query, code.derived("own names", lambda: own_names(bench.lines)))
+    code = resources.store.lexicon(Kind.CODE)
+    query = with_commits(query, resources.store)
+    query = without_own_names(query, code.derived("own names", lambda: own_names(resources.lines)))
     if names:
-        lexicons = (bench.store_of(kind).lexicon(kind) for kind in bench.kinds())
+        lexicons = (resources.store_of(kind).lexicon(kind) for kind in resources.kinds())
         query = with_names(query, present) if (present := present_names(names, lexicons)) else query
-    return with_defined_names(query, bench.store)
+    return with_defined_names(query, resources.store)
 
 
 _MANIFESTS = ("package.json", "pyproject.toml", "setup.cfg", "setup.py", "Cargo.toml", "go.mod", "composer.json")
@@ -250,15 +250,15 @@ def own_names(lines: FileLines) -> frozenset[str]:
     return named or frozenset({lines.root_name.lower()})
 
 
-def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kind], SearchResult]:
+def kind_search(resources: Resources, query: Query, **options: Any) -> Callable[[Kind], SearchResult]:
     """Return a search of one kind for one question, by words and, where there are vectors, by meaning.
 
     `options` (candidates, filters, now) are those of `search_kind`.
     """
-    meaning = bench.meaning(query.text)
+    meaning = resources.meaning(query.text)
 
     def search(kind: Kind) -> SearchResult:
-        store = bench.store_of(kind)
+        store = resources.store_of(kind)
         return search_kind(store, kind, query, likeness=scores(store, kind, meaning, query), **options)
 
     return search

@@ -32,7 +32,7 @@ from satchel.types import (
 
 if TYPE_CHECKING:
     from satchel.answer.packing import Packing
-    from satchel.answer.workbench import Workbench
+    from satchel.answer.resources import Resources
     from satchel.search.relations import CallSite
     from satchel.search.resolve.code import CodeDefinition
 
@@ -349,14 +349,14 @@ Neighbours = dict[str, list[Neighbour]]
 `callers` and `tests`, the nearest first."""
 
 
-def with_related(items: Sequence[ContextItem], packing: Packing, bench: Workbench) -> tuple[ContextItem, ...]:
+def with_related(items: Sequence[ContextItem], packing: Packing, resources: Resources) -> tuple[ContextItem, ...]:
     """Return the items with `metadata["related"]`: the neighbours of each shown definition by its qualified name."""
     chunks = (candidate.chunk for candidate, _ in packing.picks)
     shown = {chunk.id: chunk for chunk in chunks if chunk.location is not None}
     neighbours: dict[str, Neighbours] = {}
-    for workbench in bench.every:
-        own = [chunk for chunk in shown.values() if _location(chunk).path.startswith(workbench.prefix)]
-        neighbours |= _Surroundings(workbench.store, workbench.lines, workbench.prefix).around(own)
+    for workspace in resources.every:
+        own = [chunk for chunk in shown.values() if _location(chunk).path.startswith(workspace.prefix)]
+        neighbours |= _Surroundings(workspace.store, workspace.lines, workspace.prefix).around(own)
     rows = [
         {shown[origin].title: neighbours[origin] for origin in item.origins if origin in neighbours} for item in items
     ]

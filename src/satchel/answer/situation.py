@@ -19,9 +19,9 @@ from satchel.answer.inputs import hit_candidates, sections_of
 from satchel.answer.packing import FRAMES
 from satchel.answer.pins import find_pins, with_pins
 from satchel.answer.request import AssembleRequest
+from satchel.answer.resources import Resources
 from satchel.answer.search import search
 from satchel.answer.sections import Section
-from satchel.answer.workbench import Workbench
 from satchel.answer.write import Filling, context_of
 from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format, GuideEntry, Hit, Kind, Signal, Trust
@@ -150,7 +150,7 @@ class Shortener:
 
 def situation_context(
     request: AssembleRequest,
-    bench: Workbench,
+    resources: Resources,
     guides: Sequence[Guide],
     hits: Sequence[Hit],
     meta: Mapping[str, Any],
@@ -160,32 +160,34 @@ def situation_context(
 
     Files that rules inject are pins of the request. Lessons follow from the `files` of the situation.
     """
-    account = bench.account
-    history, failures, told = _history(request, bench, files)
-    injected, unread = hit_candidates(hits, bench, request.budget)
-    pinned, unpinned = find_pins(request.asked.pins, [("", bench.lines, bench.store)])
+    account = resources.account
+    history, failures, told = _history(request, resources, files)
+    injected, unread = hit_candidates(hits, resources, request.budget)
+    pinned, unpinned = find_pins(request.asked.pins, [("", resources.lines, resources.store)])
     if account is not None:
         injected = [rest for candidate in injected if (rest := account.new_part(candidate)) is not None]
         pinned = [new for pin in pinned if (new := account.sift_pin(pin)) is not None]
     sections = with_pins(_with_records(history, injected, request), pinned, request.scope.weights, request.scope.limit)
     chosen, uncounted = guide_section(guides, request, sections, account)
-    problems = [*bench.notes, *failures, *unread, *unpinned, *uncounted]
+    problems = [*resources.notes, *failures, *unread, *unpinned, *uncounted]
     references = account.references() if account is not None else ()
     sections = [chosen, *sections] if chosen.candidates else sections
     filling = Filling(
-        request.asked, request.budget, request.form, bench, sections, tuple(problems), sent=references,
+        request.asked, request.budget, request.form, resources, sections, tuple(problems), sent=references,
         lead=request.scope.lead, workspaces=request.asker.workspaces,
     )  # fmt: skip
     return context_of(filling, fit(filling), {**meta, "lessons": told})
 
 
 def _history(
-    request: AssembleRequest, bench: Workbench, files: Sequence[str]
+    request: AssembleRequest, resources: Resources, files: Sequence[str]
 ) -> tuple[list[Section], list[Failure], list[dict[str, Any]]]:
     """Return the sections of what answers the question, failures, and why lessons came or did not."""
     if not request.asked.query.strip():
         return [], [], []
-    searched = search(request.asked, request.scope, request.budget.max_tokens, bench, with_impact=False, files=files)
+    searched = search(
+        request.asked, request.scope, request.budget.max_tokens, resources, with_impact=False, files=files
+    )
     sections, unreadable = sections_of(searched, request.budget)
     findings = searched.findings
     return sections, [*findings.failures, *unreadable, *findings.embedder_failures], searched.lessons_told

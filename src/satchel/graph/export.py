@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from satchel.answer.workbench import Workbench
+from satchel.answer.resources import Resources
 from satchel.graph.nodes import Nodes, Rated
 from satchel.graph.request import Direction, GraphRequest, Move
 from satchel.graph.walk import WalkEdge, related
@@ -59,18 +59,20 @@ class GraphDrawing(NamedTuple):
     is_reversed: bool = False
 
 
-def neighbourhood(request: GraphRequest, rated: Sequence[Rated], bench: Workbench) -> GraphDrawing:
+def neighbourhood(request: GraphRequest, rated: Sequence[Rated], resources: Resources) -> GraphDrawing:
     """Return the best nodes that a walk reached, and every relation between them."""
     rows = [other.row for other in rated[:MAX_NODES]]
-    steps = related(Relations(bench.store), bench.store.places(rows), request.lens.moves)
+    steps = related(Relations(resources.store), resources.store.places(rows), request.lens.moves)
     left = len(rated) - len(rows)
     warnings = [*(rated[0].walk.warnings if rated else ()), *([f"{left:,} more nodes were reached"] if left else ())]
-    return _drawn(request, bench, rows, [step for step in steps if step.target in set(rows)], warnings)
+    return _drawn(request, resources, rows, [step for step in steps if step.target in set(rows)], warnings)
 
 
-def path_between(request: GraphRequest, first: Sequence[int], last: Sequence[int], bench: Workbench) -> GraphDrawing:
+def path_between(
+    request: GraphRequest, first: Sequence[int], last: Sequence[int], resources: Resources
+) -> GraphDrawing:
     """Return the shortest path from one of the `first` nodes to one of the `last`; without edges if there is none."""
-    relations = Relations(bench.store)
+    relations = Relations(resources.store)
     ends = {side: _with_members(relations, rows) for side, rows in (("first", first), ("last", last))}
     seconds = max(request.deadline_seconds, PATH_SECONDS)
     until = time.monotonic() + seconds
@@ -79,10 +81,10 @@ def path_between(request: GraphRequest, first: Sequence[int], last: Sequence[int
             steps = _shortest(relations, starts, goals, moves, until)
             if steps is not None:
                 rows = [steps[0].source, *(step.target for step in steps)] if steps else starts[:1]
-                return _drawn(request, bench, rows, steps, ())._replace(is_reversed=is_reversed)
+                return _drawn(request, resources, rows, steps, ())._replace(is_reversed=is_reversed)
     late = time.monotonic() >= until
     why = f"the search ended after {seconds:g} s" if late else "neither reaches the other"
-    return _drawn(request, bench, [first[0], last[0]], [], (f"no path of calls, inheritance or imports: {why}",))
+    return _drawn(request, resources, [first[0], last[0]], [], (f"no path of calls, inheritance or imports: {why}",))
 
 
 def _with_members(relations: Relations, rows: Sequence[int]) -> set[int]:
@@ -115,9 +117,9 @@ def _shortest(
 
 
 def _drawn(
-    request: GraphRequest, bench: Workbench, rows: Sequence[int], steps: Iterable[WalkEdge], warnings: Sequence[str]
+    request: GraphRequest, resources: Resources, rows: Sequence[int], steps: Iterable[WalkEdge], warnings: Sequence[str]
 ) -> GraphDrawing:
-    nodes = Nodes(bench.store, bench.lines, request, bench.allow, bench.prefix)
+    nodes = Nodes(resources.store, resources.lines, request, resources.allow, resources.prefix)
     nodes.load_rows(rows)
     drawn = {
         row: DrawnNode(nodes.identity(row), nodes.name(row), str(nodes.kind(row)), nodes.start(row)) for row in rows

@@ -30,10 +30,10 @@ from satchel.answer.request import (
     parse_kinds,
     parse_view,
 )
+from satchel.answer.resources import Resources
 from satchel.answer.sections import Section, subtract
 from satchel.answer.shapes import with_related
 from satchel.answer.source_lines import FileLines, without_blank_ends
-from satchel.answer.workbench import Workbench
 from satchel.answer.write import Filling, Relate, context_of
 from satchel.engine import Satchel, handle_recorder
 from satchel.errors import SatchelError, UsageError
@@ -181,7 +181,7 @@ class ContextAssembler:
         with self._index_of(root, is_used=request.budget.related) as store:
             relate = None
             if store is not None:
-                relate = partial(with_related, bench=Workbench(store, self._files_of(folder), self.key))
+                relate = partial(with_related, resources=Resources(store, self._files_of(folder), self.key))
             elif request.budget.related:
                 notes.append(Failure(SOURCE, f"nothing related is named: {root} is not the folder of the searcher"))
             context = self._packed(supplied, request, _bounded([*notes, *supplied.notes]), relate)

@@ -27,15 +27,15 @@ from satchel.answer.request import (
     make_request,
     parse_kinds,
 )
+from satchel.answer.resources import Resources
 from satchel.answer.search import kind_search, search, with_guesses
-from satchel.answer.workbench import Workbench
 from satchel.errors import NothingChangedError, UsageError
 from satchel.safety import sanitize
 from satchel.search.chunks import in_workspace
 from satchel.search.filters import parse_filters, parse_strategies, silent
 from satchel.search.query import analyse
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, balanced
-from satchel.services.open_root import OpenRoot, attempts, bench_of
+from satchel.services.open_root import OpenRoot, attempts, resources_of
 from satchel.services.receipts import ReceiptService, handles_of, with_account
 from satchel.settings import Settings
 from satchel.system.git import find_repository
@@ -108,12 +108,12 @@ class AnswerService:
 
         def found(root: OpenRoot, store: Store) -> list[Hit]:
             with root.memory_snapshot() as memory:
-                bench = Workbench(store, root.lines, root.key, memory=memory, embedder=root.embedder)
-                available = bench.kinds()
+                resources = Resources(store, root.lines, root.key, memory=memory, embedder=root.embedder)
+                available = resources.kinds()
                 named = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
                 searched = [kind for kind in named if kind is not Kind.CONTEXT]
-                asked = with_guesses(query, guesses, bench)
-                ask = kind_search(bench, asked, candidates=candidates, filters=conditions, now=moment, silent=quiet)
+                asked = with_guesses(query, guesses, resources)
+                ask = kind_search(resources, asked, candidates=candidates, filters=conditions, now=moment, silent=quiet)
                 results = balanced({kind: ask(kind) for kind in searched})
                 terms = frozenset(term.term for term in query.terms)
 
@@ -227,14 +227,14 @@ class AnswerService:
         account = self._receipts.account_of(request)
         for attempt in attempts(self._root, request.asker.workspaces):
             with attempt as states:
-                bench = bench_of(states, (), account)
-                searched = search(request.asked, request.scope, request.budget.max_tokens, bench)
-                noted = bench._replace(notes=(*bench.notes, *searched.failures))
+                resources = resources_of(states, (), account)
+                searched = search(request.asked, request.scope, request.budget.max_tokens, resources)
+                noted = resources._replace(notes=(*resources.notes, *searched.failures))
                 share = replace(request.budget, max_tokens=lesson_tokens(request.budget.max_tokens))
                 told = in_order(searched.lessons)[:MAX_LESSONS]
-                lessons = lessons_context(share, request.form.format, noted, told, "", {"revision": bench.revision})
+                lessons = lessons_context(share, request.form.format, noted, told, "", {"revision": resources.revision})
                 request = request.within(max(request.budget.max_tokens - lessons.usage.used, 1))
-                context = assemble(request, bench, self._guides, searched.without_lessons)
+                context = assemble(request, resources, self._guides, searched.without_lessons)
         deliver = partial(self._receipts.keep, lessons, account, handles_of(lessons))
         return Unasked(lessons, deliver, request, with_account(self._marked(context), account, ()))
 
@@ -247,7 +247,7 @@ class AnswerService:
         """Return the answer, with a mark of the settings that shaped it."""
         for attempt in attempts(self._root, request.asker.workspaces):
             with attempt as states:
-                context = assemble(request, bench_of(states, notes, account), self._guides)
+                context = assemble(request, resources_of(states, notes, account), self._guides)
         return self._marked(context)
 
     def _marked(self, context: Context) -> Context:

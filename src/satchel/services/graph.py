@@ -16,9 +16,9 @@ from satchel import config
 from satchel.answer.candidates import Candidate
 from satchel.answer.omissions import omissions
 from satchel.answer.packing import Inputs, Packing
+from satchel.answer.resources import Resources
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Unreadable
-from satchel.answer.workbench import Workbench
 from satchel.answer.write import Fitted
 from satchel.graph.export import GraphDrawing, neighbourhood, path_between
 from satchel.graph.nodes import Nodes, Overflow, Rated, blended, rate
@@ -35,7 +35,7 @@ from satchel.search.query import Query, analyse
 from satchel.search.relations import clear, definitions_named, files_named
 from satchel.search.resolve.code import Code, CodeDefinition
 from satchel.search.searcher import SearchResult, search_kind
-from satchel.services.open_root import OpenRoot, attempts, bench_of
+from satchel.services.open_root import OpenRoot, attempts, resources_of
 from satchel.services.receipts import ReceiptService
 from satchel.store.protocol import Store
 from satchel.store.records import Document
@@ -151,25 +151,25 @@ Placed = tuple[Rated, Nodes]
 """A node with the nodes of its workspace."""
 
 
-def _ranked(request: GraphRequest, bench: Workbench, found: Sequence[Sequence[Explored]]) -> list[Placed]:
+def _ranked(request: GraphRequest, resources: Resources, found: Sequence[Sequence[Explored]]) -> list[Placed]:
     """Return the nodes of all workspaces, best first; `found` has the queries in each of them.
 
     A score counts as much as the workspace answers the query in parts of the best one. An id that begins with the name
     of a workspace is looked for there alone.
     """
     placed: list[Placed] = []
-    for workspace, explored in zip(bench.every, found, strict=True):
+    for workspace, explored in zip(resources.every, found, strict=True):
         walks = [done.rated for done in explored]
-        if bench.others:
+        if resources.others:
             everywhere = zip(request.queries, explored, zip(*found, strict=True), strict=True)
-            walks = [_beside_others(*row, workspace, bench.every) for row in everywhere]
+            walks = [_beside_others(*row, workspace, resources.every) for row in everywhere]
         nodes = Nodes(workspace.store, workspace.lines, request, workspace.allow, workspace.prefix)
         placed += [(rated, nodes) for rated in (walks[0] if len(walks) == 1 else blended(walks))]
-    return sorted(placed, key=lambda row: -row[0].rating.total) if bench.others else placed
+    return sorted(placed, key=lambda row: -row[0].rating.total) if resources.others else placed
 
 
 def _beside_others(
-    query: str, done: Explored, every: Sequence[Explored], workspace: Workbench, workspaces: Sequence[Workbench]
+    query: str, done: Explored, every: Sequence[Explored], workspace: Resources, workspaces: Sequence[Resources]
 ) -> tuple[Rated, ...]:
     """Return the nodes of a query in one of several workspaces; `every` are its results in all of them."""
     homes = [other for other in workspaces if _without_workspace(query, other.prefix) != query]
@@ -186,24 +186,24 @@ def _without_workspace(query: str, prefix: str) -> str:
     return f"{kind}:{rest.removeprefix(prefix)}" if is_id else query.removeprefix(prefix)
 
 
-def assemble_graph(request: GraphRequest, bench: Workbench, clock: Callable[[], float] = time.monotonic) -> Context:
-    """Return the context around a topic or node in all workspaces of the bench."""
+def assemble_graph(request: GraphRequest, resources: Resources, clock: Callable[[], float] = time.monotonic) -> Context:
+    """Return the context around a topic or node in all workspaces."""
     started = time.monotonic()
-    found = [[explore(query, request, workbench, clock) for query in request.queries] for workbench in bench.every]
+    found = [[explore(query, request, workspace, clock) for query in request.queries] for workspace in resources.every]
     walked = time.monotonic()
     explored = list(chain.from_iterable(found))
-    rated = _ranked(request, bench, found)
+    rated = _ranked(request, resources, found)
     # One candidate for each of so many tokens of the budget: few nodes cost less with their heading, path and marks.
     best = rated[: max(request.max_tokens // 40, 40) + 40]
     every = list(dict.fromkeys(nodes for _, nodes in best))
-    section, rest, shown_before = _sifted(_section(best, every, request), best, found, request, bench)
-    seen = chain(bench.notes, *(done.failures for done in explored), *(nodes.notes for nodes in every))
-    failures = sanitize.failures(list(dict.fromkeys(seen)), bench.allow)
-    warnings = _warnings(request, found, failures, bool(rated), bench.allow)
+    section, rest, shown_before = _sifted(_section(best, every, request), best, found, request, resources)
+    seen = chain(resources.notes, *(done.failures for done in explored), *(nodes.notes for nodes in every))
+    failures = sanitize.failures(list(dict.fromkeys(seen)), resources.allow)
+    warnings = _warnings(request, found, failures, bool(rated), resources.allow)
     token_counter = counter(request.tokenizer)
     page = GraphPage(
         request,
-        bench.key,
+        resources.key,
         token_counter,
         rest=[nodes.overflow(other) for other, nodes in rest],
         reached=len(rated) - len(best) + len(rest),
@@ -213,7 +213,7 @@ def assemble_graph(request: GraphRequest, bench: Workbench, clock: Callable[[], 
     )
     nothing = Fitted(Packing(Inputs([], token_counter, NODE_FRAME), 0))
     fitted, named = fitted_page(page, section, partial(_uncap, every)) if rated else (nothing, [])
-    meta = _meta(request, bench, explored, every, warnings, len(rated), named)
+    meta = _meta(request, resources, explored, every, warnings, len(rated), named)
     now = time.monotonic()
     timings = {"walk_ms": round((walked - started) * 1000, 2), "assemble_ms": round((now - walked) * 1000, 2)}
     return Context(
@@ -232,7 +232,7 @@ def assemble_graph(request: GraphRequest, bench: Workbench, clock: Callable[[], 
 
 def _meta(
     request: GraphRequest,
-    bench: Workbench,
+    resources: Resources,
     explored: Sequence[Explored],
     every: Sequence[Nodes],
     warnings: Sequence[str],
@@ -249,7 +249,7 @@ def _meta(
         "timed_out": any(done.walk.timed_out for done in explored),
         "reached": reached,
         "named": [node.id for node in named],
-        "revision": bench.revision,
+        "revision": resources.revision,
         "files": {path: shown for nodes in every for path, shown in nodes.shown_files.items()},
     }
 
@@ -274,13 +274,13 @@ def _sifted(
     best: Sequence[Placed],
     found: Sequence[Sequence[Explored]],
     request: GraphRequest,
-    bench: Workbench,
+    resources: Resources,
 ) -> tuple[Section, Sequence[Placed], tuple[ShownBefore, ...]]:
     """Return the section and the nodes that are new to the session or named by id, and references to the others."""
-    account = bench.account
+    account = resources.account
     if account is None or request.max_tokens < SUMMARY_BUDGET:
         return section, best, ()
-    named_rows = {*_named_rows(bench, found)}
+    named_rows = {*_named_rows(resources, found)}
     kept: list[tuple[Placed, Candidate]] = []
     spent = 0.0
     for (rated, nodes), candidate in zip(best, section.candidates, strict=True):
@@ -294,21 +294,21 @@ def _sifted(
     return new, [placed for placed, _ in kept], account.references()
 
 
-def _named_rows(bench: Workbench, found: Sequence[Sequence[Explored]]) -> Iterator[tuple[str, int]]:
+def _named_rows(resources: Resources, found: Sequence[Sequence[Explored]]) -> Iterator[tuple[str, int]]:
     """Yield the nodes that queries name by id, each with the prefix of its workspace."""
-    for workspace, explored in zip(bench.every, found, strict=True):
+    for workspace, explored in zip(resources.every, found, strict=True):
         walks = (done.walk for done in explored if done.is_named)
         yield from ((workspace.prefix, row) for walk in walks for row, at in walk.reached.items() if not at.distance)
 
 
 def explore(
-    query: str, request: GraphRequest, bench: Workbench, clock: Callable[[], float] = time.monotonic
+    query: str, request: GraphRequest, resources: Resources, clock: Callable[[], float] = time.monotonic
 ) -> Explored:
     """Resolve one query, walk from it, and rate what was reached."""
-    store, lens, kinds = bench.store, request.lens, _searched_kinds(request, bench)
+    store, lens, kinds = resources.store, request.lens, _searched_kinds(request, resources)
     analysed = analyse(query)
-    meaning = Meaning(bench.embedder, query) if bench.embedder is not None else None
-    sources, is_named, strength = _sources(analysed, bench, kinds, meaning, request.now)
+    meaning = Meaning(resources.embedder, query) if resources.embedder is not None else None
+    sources, is_named, strength = _sources(analysed, resources, kinds, meaning, request.now)
     relevance = Relevance(store, kinds, analysed, None if is_named else meaning)
     bounds = Bounds(request.depth, request.max_nodes, request.deadline_seconds, clock)
     done = walk(store, sources, lens, relevance, bounds, by_names=not is_named)
@@ -334,21 +334,21 @@ def explore(
     )
 
 
-def _searched_kinds(request: GraphRequest, bench: Workbench) -> tuple[Kind, ...]:
+def _searched_kinds(request: GraphRequest, resources: Resources) -> tuple[Kind, ...]:
     searched = (Kind.CODE,) if request.lens.is_about_code else FILE_KINDS
-    return tuple(kind for kind in searched if bench.kinds().get(kind))
+    return tuple(kind for kind in searched if resources.kinds().get(kind))
 
 
 def _sources(
-    analysed: Query, bench: Workbench, kinds: Sequence[Kind], meaning: Meaning | None, now: float
+    analysed: Query, resources: Resources, kinds: Sequence[Kind], meaning: Meaning | None, now: float
 ) -> tuple[list[StartNode], bool, float]:
     """Return where the walk begins, whether the query names it, and how well a topic is answered."""
-    query = _without_workspace(analysed.text, bench.prefix)
-    row = named_node(bench.store, query)
+    query = _without_workspace(analysed.text, resources.prefix)
+    row = named_node(resources.store, query)
     if row is not None:
         return [StartNode(row, 1.0)], True, 1.0
     if Kind.CODE in kinds and not any(mark.isspace() for mark in query):
-        defined = code_named(bench.store, query)
+        defined = code_named(resources.store, query)
         if defined:
             starts = [
                 StartNode(one, NAMESAKE if place else 1.0, walked=place < MAX_SOURCES, names=tuple(names))
@@ -356,9 +356,10 @@ def _sources(
             ]
             return starts, True, 1.0
     results = [
-        search_kind(bench.store, kind, analysed, likeness=scores(bench.store, kind, meaning), now=now) for kind in kinds
+        search_kind(resources.store, kind, analysed, likeness=scores(resources.store, kind, meaning), now=now)
+        for kind in kinds
     ]
-    return topic_sources(bench.store, results), False, max((result.strength for result in results), default=0.0)
+    return topic_sources(resources.store, results), False, max((result.strength for result in results), default=0.0)
 
 
 def _warnings(
@@ -446,7 +447,7 @@ class GraphService:
         to = sanitize.text(to, self._root.settings.redact_allow)
         for attempt in attempts(self._root, ()):
             with attempt as states:
-                drawn = _drawing(request, to, bench_of(states, notes))
+                drawn = _drawing(request, to, resources_of(states, notes))
         return drawn
 
     def graph_answer(self, request: GraphRequest, notes: Sequence[Failure] = ()) -> Context:
@@ -455,20 +456,20 @@ class GraphService:
         with self._receipts.traced() as tell:
             for attempt in attempts(self._root, request.workspaces):
                 with attempt as states:
-                    context = self._answer(request, bench_of(states, notes, account))
+                    context = self._answer(request, resources_of(states, notes, account))
             tell(context)
         return self._receipts.keep(context, account, node_handles(context), request.workspaces)
 
-    def _answer(self, request: GraphRequest, bench: Workbench) -> Context:
-        if bench.prefix:  # what is kept is compared with the files of this root
-            return assemble_graph(request, bench)
-        embedder = bench.embedder.id if bench.embedder is not None else ""
-        received = bench.account.meta["ledger"] if bench.account is not None else ""
-        key = (request, bench.revision, embedder, received, bench.notes)
+    def _answer(self, request: GraphRequest, resources: Resources) -> Context:
+        if resources.prefix:  # what is kept is compared with the files of this root
+            return assemble_graph(request, resources)
+        embedder = resources.embedder.id if resources.embedder is not None else ""
+        received = resources.account.meta["ledger"] if resources.account is not None else ""
+        key = (request, resources.revision, embedder, received, resources.notes)
         former = self._contexts.get(key, self._is_as_shown)
         if former is not None:
             return replace(former, meta={**former.meta, "cached": True})
-        context = assemble_graph(request, bench)
+        context = assemble_graph(request, resources)
         self._contexts.put(key, context)
         return context
 
@@ -482,17 +483,19 @@ class GraphService:
         return True
 
 
-def _drawing(request: GraphRequest, to: str, bench: Workbench) -> GraphDrawing:
+def _drawing(request: GraphRequest, to: str, resources: Resources) -> GraphDrawing:
     names = [request.queries[0], to]
     if not to:
-        return neighbourhood(request, explore(names[0], request, bench).rated, bench)
-    named = [named_node(bench.store, name) for name in names]
-    ends = [[*code_named(bench.store, name)] if row is None else [row] for name, row in zip(names, named, strict=True)]
+        return neighbourhood(request, explore(names[0], request, resources).rated, resources)
+    named = [named_node(resources.store, name) for name in names]
+    ends = [
+        [*code_named(resources.store, name)] if row is None else [row] for name, row in zip(names, named, strict=True)
+    ]
     missing = [clean_field(name) for name, rows in zip(names, ends, strict=True) if not rows]
     if missing:
         return GraphDrawing((), (), tuple(f"no file or definition is named {name}" for name in missing))
     first, last = ends
-    return path_between(request, first, last, bench)
+    return path_between(request, first, last, resources)
 
 
 def node_handles(context: Context) -> list[HandleTarget]:

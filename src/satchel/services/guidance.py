@@ -10,9 +10,9 @@ from typing import Any, Unpack
 from satchel import codec
 from satchel.answer.pins import Pin
 from satchel.answer.request import AssembleRequest, PackingOptions, make_request
+from satchel.answer.resources import Resources
 from satchel.answer.session import Account
 from satchel.answer.situation import Guide, MakeEntries, situation_context, situation_request
-from satchel.answer.workbench import Workbench
 from satchel.errors import ConfigError, ContextFileError, UsageError
 from satchel.guidance import texts as guide_texts
 from satchel.guidance import weights
@@ -29,7 +29,7 @@ from satchel.safety.trust import GUIDANCE_ORIGIN, is_trusted, trust_of
 from satchel.search import weights as search_weights
 from satchel.search.chunks import chunk_of, stored_rows, with_former_names
 from satchel.services.answer import settings_mark
-from satchel.services.open_root import OpenRoot, attempts, bench_of
+from satchel.services.open_root import OpenRoot, attempts, resources_of
 from satchel.services.receipts import ReceiptService, with_account, with_guide_handles
 from satchel.services.why import saved_request
 from satchel.store.protocol import Store
@@ -138,34 +138,38 @@ class GuidanceService:
 
         for attempt in attempts(self._root):
             with attempt as states:
-                bench = bench_of(states, notes, account)
-                supply = self._supply(gathered, moment, request, bench)
-                kinds = [kind for kind in HISTORY_KINDS if bench.kinds().get(kind)]
+                resources = resources_of(states, notes, account)
+                supply = self._supply(gathered, moment, request, resources)
+                kinds = [kind for kind in HISTORY_KINDS if resources.kinds().get(kind)]
                 final = situation_request(request, kinds, [Pin(path) for path in supply.paths])
                 final = final if kinds else replace(final, asked=replace(final.asked, query=""))
-                every = dict.fromkeys([*bench.notes, *judging[1], *gathered.notes, *supply.notes])
+                every = dict.fromkeys([*resources.notes, *judging[1], *gathered.notes, *supply.notes])
                 own = [*guides, *self._own_guides(supply)]
-                hits = [*supply.hits, *self._history(moment, final, kinds, bench)]
-                noted = bench._replace(notes=tuple(every))
-                answer = situation_context(final, noted, own, hits, {"revision": bench.revision} | meta, moment.files)
+                hits = [*supply.hits, *self._history(moment, final, kinds, resources)]
+                noted = resources._replace(notes=tuple(every))
+                answer = situation_context(
+                    final, noted, own, hits, {"revision": resources.revision} | meta, moment.files
+                )
         files = {guide.id: guide.fields["file"] for guide in guides if "file" in guide.fields}
         limit = self._root.settings.index_max_file_bytes
         answer, handles = with_guide_handles(answer, files, self._root.places.root, self._root.key, limit)
         return answer, final, handles
 
-    def _supply(self, gathered: Guidance, moment: Situation, request: AssembleRequest, bench: Workbench) -> Supplies:
+    def _supply(
+        self, gathered: Guidance, moment: Situation, request: AssembleRequest, resources: Resources
+    ) -> Supplies:
         """Return the hits, files and records of injection rules."""
-        available = bench.kinds()
+        available = resources.kinds()
 
         def store_of(kind: Kind) -> Store | None:
-            is_kept = kind not in MEMORY_KINDS or bench.memory is not None
-            return bench.store_of(kind) if available.get(kind) and is_kept else None
+            is_kept = kind not in MEMORY_KINDS or resources.memory is not None
+            return resources.store_of(kind) if available.get(kind) and is_kept else None
 
         sources = Sources(store_of, self._root.places.root, self._allow, self.guides.registry)
         return supplied(gathered.keys, moment, sources, request.asked.now)
 
     def _history(
-        self, moment: Situation, request: AssembleRequest, kinds: Sequence[Kind], bench: Workbench
+        self, moment: Situation, request: AssembleRequest, kinds: Sequence[Kind], resources: Resources
     ) -> list[Hit]:
         """Return commits that touched the files of a situation, and records that are bound to them.
 
@@ -177,11 +181,11 @@ class GuidanceService:
         naming = not request.asked.query or intent_of(request.asked.query.split("\n", 1)[0]) is Intent.CHANGES
         hits: list[Hit] = []
         for kind in kinds if files else ():
-            store = bench.store_of(kind)
+            store = resources.store_of(kind)
             hits += (
                 commits_of(store, files, most)
                 if kind is Kind.COMMIT
-                else bound_records(store, kind, files, bench.store, request.asked.now, naming=naming)[:most]
+                else bound_records(store, kind, files, resources.store, request.asked.now, naming=naming)[:most]
             )
         return hits
 

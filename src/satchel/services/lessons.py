@@ -20,7 +20,7 @@ from satchel.errors import GitError
 from satchel.guidance.bound import bound_records, ruling_records
 from satchel.safety.sanitize import clean_field
 from satchel.search.lessons import behind_newer
-from satchel.services.open_root import OpenRoot, attempts, bench_of
+from satchel.services.open_root import OpenRoot, attempts, resources_of
 from satchel.services.receipts import ReceiptService, handles_of
 from satchel.store.protocol import Store
 from satchel.system.git import Repository, find_repository, head, run
@@ -80,15 +80,17 @@ class LessonService:
         about = LAST_FILES if files is None else ", ".join(clean_field(path) for path in recent[:NAMED_FILES])
         for attempt in attempts(self._root):
             with attempt as states:
-                bench = bench_of(states, failures, account)
-                kinds = LESSON_KINDS if bench.memory is not None else ()
-                touched = experienced_files(bench.memory) if files is None and bench.memory is not None else []
+                resources = resources_of(states, failures, account)
+                kinds = LESSON_KINDS if resources.memory is not None else ()
+                touched = experienced_files(resources.memory) if files is None and resources.memory is not None else []
                 named = [*dict.fromkeys((*touched, *recent))][:MAX_FILES]
                 records = ruling_records if ruling else bound_records
-                bound = (records(bench.store_of(kind), kind, named, bench.store, request.asked.now) for kind in kinds)
+                bound = (
+                    records(resources.store_of(kind), kind, named, resources.store, request.asked.now) for kind in kinds
+                )
                 hits = behind_newer(sorted(chain.from_iterable(bound), key=_order))
                 context = lessons_context(
-                    request.budget, request.form.format, bench, hits, about, {"revision": bench.revision}
+                    request.budget, request.form.format, resources, hits, about, {"revision": resources.revision}
                 )
         return context, partial(self._receipts.keep, context, account, handles_of(context))
 

@@ -28,9 +28,9 @@ from satchel.tokens import few_texts
 from satchel.types import MEMORY_KINDS, UNFINISHED, Failure, Kind, LeftOut, ShouldStop, never
 
 if TYPE_CHECKING:
+    from satchel.answer.resources import Resources
     from satchel.answer.session import Account
     from satchel.answer.source_lines import FileLines
-    from satchel.answer.workbench import Workbench
     from satchel.embed import Embedder
     from satchel.index.build import Status, TreeState
     from satchel.index.run import BuildOptions, IndexReport, Progress
@@ -510,13 +510,13 @@ class OpenRoot:
         for sibling in self._siblings.values():
             sibling.close()
 
-    def bench(self, store: Store, memory: Store | None, account: Account | None, prefix: str) -> Workbench:
+    def resources(self, store: Store, memory: Store | None, account: Account | None, prefix: str) -> Resources:
         """Return what the pipeline works with; `prefix` is before paths where several workspaces answer."""
-        from satchel.answer.workbench import Workbench
+        from satchel.answer.resources import Resources
 
         # Words in local files wait for nothing: threads of one interpreter would only add their own cost.
         waits = self.vectors.waits or bool(self.settings.store_url)
-        return Workbench(
+        return Resources(
             store,
             self.lines,
             self.key,
@@ -602,9 +602,9 @@ def attempts(root: OpenRoot, workspaces: Sequence[str] = ()) -> Iterable[Abstrac
     return _Attempts(root.siblings(workspaces) or {"": root}, with_memory=True)
 
 
-def bench_of(states: Sequence[State], notes: Sequence[Failure] = (), account: Account | None = None) -> Workbench:
-    """Return the bench of these states, with all failures so far, each once: `notes`, those of the account, theirs."""
+def resources_of(states: Sequence[State], notes: Sequence[Failure] = (), account: Account | None = None) -> Resources:
+    """Return the resources of these states with all failures so far, each once: `notes`, those of the account, theirs."""
     every = [*notes, *(account.failures if account is not None else ())]
     every += [note for state in states for note in state.notes]
-    first, *others = [state.root.bench(state.store, state.memory, account, state.prefix) for state in states]
+    first, *others = [state.root.resources(state.store, state.memory, account, state.prefix) for state in states]
     return first._replace(others=tuple(others), notes=tuple(dict.fromkeys(every)))

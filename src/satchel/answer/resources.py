@@ -23,14 +23,14 @@ OpenExecutor = Callable[[], "Executor"]
 """Returns the executor to search in; called only if several sections are searched at once."""
 
 
-class Workbench(NamedTuple):
+class Resources(NamedTuple):
     """Stores and services of the pipeline; all else is in the request. `memory` is None while nothing is remembered.
 
     `count_lines` counts the changed lines of the commits that are shown; without it they are not counted.
     `changed_files` lists what is new or changed in the tree; without it a renamed file counts as gone.
     `embedder` turns the question into a vector, to compare with those of records; without it only words count.
     `account` records what the session has received; without it everything is new. `prefix` is the workspace as it is
-    before paths (`web/`), empty unless several are asked; `others` are the benches of the others. `notes` are failures
+    before paths (`web/`), empty unless several are asked; `others` are those of the others. `notes` are failures
     so far, such as files that could not be indexed. `models` order code anew, where one is configured. `left_out` looks
     for words in files that are not indexed.
     """
@@ -46,12 +46,12 @@ class Workbench(NamedTuple):
     embedder: Embedder | None = None
     account: Account | None = None
     prefix: str = ""
-    others: tuple[Workbench, ...] = ()
+    others: tuple[Resources, ...] = ()
     notes: tuple[Failure, ...] = ()
     left_out: Callable[[Sequence[str]], LeftOut] | None = None
 
     @property
-    def every(self) -> tuple[Workbench, ...]:
+    def every(self) -> tuple[Resources, ...]:
         """Those of all workspaces of the question, with this one."""
         return (self, *self.others)
 
@@ -69,7 +69,7 @@ class Workbench(NamedTuple):
     @property
     def revision(self) -> str:
         """A value that changes with every published write to a store."""
-        stores = [store for bench in self.every for store in (bench.store, bench.memory)]
+        stores = [store for resources in self.every for store in (resources.store, resources.memory)]
         return "+".join(store.revision for store in stores if store is not None)
 
     def meaning(self, question: str) -> Meaning | None:
