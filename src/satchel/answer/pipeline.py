@@ -68,7 +68,9 @@ def assemble(
         "embedder": resources.embedder.id if resources.embedder is not None else None,
         "vectors": searched.vector_counts,
         "callers": [row for prefix, impact in searched.impacts for row in impact.listing(prefix)],
-        **next(({"change": impact.reach.data()} for _, impact in searched.impacts if impact.reach is not None), {}),
+        **next(
+            ({"change": impact.affected.data()} for _, impact in searched.impacts if impact.affected is not None), {}
+        ),
         "strength": round(searched.strength, 4),
         "weak": filling.policy.is_weak or fitted.stopped == WEAK,
         "missing_terms": list(filling.policy.not_found),
@@ -182,8 +184,8 @@ def _listed_calls(searched: Searched, budget: Budget) -> tuple[list[Json], Chang
     gone = {name for file in change.files for name in file.removed}
     listing = [row if row["name"] in gone else {**row, "files": (), "calls": 0} for row in listing]
     listing = [row for row in listing if row["unresolved"] or row["files"] or row["elsewhere"]]
-    reach = next((impact.reach for _, impact in searched.impacts), None)
-    return listing, change_text(change, reach, counter(budget.tokenizer), budget.max_tokens)
+    affected = next((impact.affected for _, impact in searched.impacts), None)
+    return listing, change_text(change, affected, counter(budget.tokenizer), budget.max_tokens)
 
 
 def _place_finder(budget: Budget, searched: Searched, sections: Sequence[Section]) -> FindPlaces | None:

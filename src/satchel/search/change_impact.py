@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from msgspec.structs import replace
 
 from satchel.search import weights
-from satchel.search.change_reach import Reach, reach_of
+from satchel.search.affected import AffectedCode, affected_by
 from satchel.search.change_relations import (
     CHANGED,
     SIGNAL,
@@ -70,13 +70,13 @@ def impact_of_change(change: Change, store: Store) -> Impact:
     """Return the dependents of the definitions that a change touches or removes, and what it reaches."""
     relations, targets = _targets_of(change, store)
     impact = impact_of_definitions(relations, targets, _changed_rows(change, store, Kind.CODE))
-    return impact._replace(reach=reach_of(relations, change, targets))
+    return impact._replace(affected=affected_by(relations, change, targets))
 
 
-def reach_of_change(change: Change, store: Store) -> Reach:
+def affected_by_change(change: Change, store: Store) -> AffectedCode:
     """Return what a change reaches, alone."""
     relations, targets = _targets_of(change, store)
-    return reach_of(relations, change, targets)
+    return affected_by(relations, change, targets)
 
 
 def _targets_of(change: Change, store: Store) -> tuple[Relations, list[CodeDefinition]]:

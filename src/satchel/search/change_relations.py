@@ -22,7 +22,7 @@ from satchel.store.records import StoredChunk
 from satchel.types import Hit, Role, ScoredSpan, Signal
 
 if TYPE_CHECKING:
-    from satchel.search.change_reach import Reach
+    from satchel.search.affected import AffectedCode
     from satchel.search.query import Query
     from satchel.search.relations import Callers, CallSite, Heads, Relations, TextualCalls
     from satchel.search.resolve.code import CodeDefinition
@@ -82,7 +82,7 @@ class Impact(NamedTuple):
     """The dependents of some definitions: chunks by row, and the call sites of each definition.
 
     Where a question asks for them instead, `heads` are the heirs or callees of each, as `told` names them. `elsewhere`
-    are lines with its name in files of other languages, by path, and `reach` is what a change reaches.
+    are lines with its name in files of other languages, by path, and `affected` is what a change reaches.
     """
 
     related: Mapping[int, Related]
@@ -95,7 +95,7 @@ class Impact(NamedTuple):
     by_text: tuple[tuple[str, str, Mapping[str, list[int]]], ...] = ()
     """Names of which no definition is known, with their language and the lines that contain them and a parenthesis."""
     elsewhere: Mapping[CodeDefinition, Mapping[str, list[int]]] = {}
-    reach: Reach | None = None
+    affected: AffectedCode | None = None
 
     @property
     def is_sure(self) -> bool:

@@ -281,15 +281,15 @@ class AnswerService:
     def tests_of_change(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """Return the tests that cover the change of a request, one per line, the surest and nearest first."""
         from satchel.answer.render.change import tests_alone
-        from satchel.search.change_impact import reach_of_change
+        from satchel.search.change_impact import affected_by_change
 
         change, tokens = request.asked.change, counter(request.budget.tokenizer)
         assert change is not None
-        reach = self._root.read(partial(reach_of_change, change))
-        text = tests_alone(reach.tests, tokens, request.budget.max_tokens)
+        affected = self._root.read(partial(affected_by_change, change))
+        text = tests_alone(affected.tests, tokens, request.budget.max_tokens)
         usage = Usage(request.budget.max_tokens, tokens.count(text), tokens.name, tokens.exact, "")
         failures = sanitize.failures(notes, self._root.settings.redact_allow)
-        meta = {"change": reach.data()}
+        meta = {"change": affected.data()}
         return Context(request.asked.query, text, request.form.format, (), usage, failures=failures, meta=meta)
 
     def change(self, revision: str = "HEAD", *, staged: bool = False) -> Change:

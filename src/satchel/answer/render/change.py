@@ -15,7 +15,7 @@ from satchel.sources.roles import is_secondary
 from satchel.tokens import TokenCounter
 
 if TYPE_CHECKING:
-    from satchel.search.change_reach import Reach, ReachedTest
+    from satchel.search.affected import AffectedCode, AffectedTest
     from satchel.sources.change import Change, ChangedFile
 
 REST_TOKENS = 8
@@ -32,18 +32,18 @@ class ChangeText(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def change_text(change: Change, reach: Reach | None, counter: TokenCounter, max_tokens: int) -> ChangeText:
+def change_text(change: Change, affected: AffectedCode | None, counter: TokenCounter, max_tokens: int) -> ChangeText:
     """Return the hunks of a change, its users and its tests, each within its share of the budget."""
     if max_tokens < weights.LEAST_NAMED:
         # The lines of a changed definition as they are now follow below; in little room they are not written twice.
         change = replace(change, files=tuple(map(_without_shown, change.files)))
         return ChangeText(hunk_lines(change, counter, max_tokens * weights.HUNKS_SHARE))
     hunks = hunk_lines(change, counter, max_tokens * weights.HUNKS_SHARE)
-    if reach is None:
+    if affected is None:
         return ChangeText(hunks)
     room = max_tokens * weights.CALL_LINES_SHARE
-    tests = _fitted(test_lines(reach.tests), counter, room)
-    return ChangeText(hunks, (*tests, *_fitted(_user_lines(reach), counter, room)))
+    tests = _fitted(test_lines(affected.tests), counter, room)
+    return ChangeText(hunks, (*tests, *_fitted(_user_lines(affected), counter, room)))
 
 
 def _without_shown(file: ChangedFile) -> ChangedFile:
@@ -111,13 +111,13 @@ def _shared(files: Sequence[list[str]], counter: TokenCounter, room: float) -> l
     return shown
 
 
-def test_lines(tests: Sequence[ReachedTest]) -> list[str]:
+def test_lines(tests: Sequence[AffectedTest]) -> list[str]:
     """Return a line with the number of tests, then one for each file, the surest and nearest first."""
     if not tests:
         return ["Tests to run: none found that reach this change"]
     possible = sum(test.is_possible for test in tests)
     told = f", {possible} of them only by name" if possible else ""
-    files: dict[str, list[ReachedTest]] = {}
+    files: dict[str, list[AffectedTest]] = {}
     for test in tests:
         files.setdefault(test.path, []).append(test)
     rows = [f"Tests to run: {len(tests)} in {counted(len(files), 'file')}{told}"]
@@ -129,7 +129,7 @@ def test_lines(tests: Sequence[ReachedTest]) -> list[str]:
     return rows
 
 
-def tests_alone(tests: Sequence[ReachedTest], counter: TokenCounter, max_tokens: int) -> str:
+def tests_alone(tests: Sequence[AffectedTest], counter: TokenCounter, max_tokens: int) -> str:
     """Return the tests to run, one per line; within the budget whole files instead of tests, the later ones first.
 
     No test is left out unless even the files have no room; then a last line counts them.
@@ -146,10 +146,10 @@ def tests_alone(tests: Sequence[ReachedTest], counter: TokenCounter, max_tokens:
     return "\n".join(kept) if kept else f"{counted(len(every), 'test')}: no room"
 
 
-def _user_lines(reach: Reach) -> list[str]:
+def _user_lines(affected: AffectedCode) -> list[str]:
     """Return for each step a line with the number of uses, and one for each file."""
     rows: list[str] = []
-    for step, users in groupby(sorted(reach.users, key=lambda user: user.step), key=lambda user: user.step):
+    for step, users in groupby(sorted(affected.users, key=lambda user: user.step), key=lambda user: user.step):
         own = list(users)
         files: dict[str, list[str]] = {}
         for user in own:

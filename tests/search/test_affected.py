@@ -9,8 +9,8 @@ import pytest
 
 from satchel import Satchel
 from satchel.operations.registry import OPERATIONS
-from satchel.search.change_impact import reach_of_change
-from satchel.search.change_reach import Reach
+from satchel.search.affected import AffectedCode
+from satchel.search.change_impact import affected_by_change
 from satchel.testing import TinyRepository
 from satchel.types import Format
 from tests.rendered import parse
@@ -47,11 +47,11 @@ def shop(tmp_path: Path) -> Iterator[tuple[TinyRepository, Satchel]]:
         yield repository, satchel
 
 
-def reached(satchel: Satchel) -> Reach:
+def affected(satchel: Satchel) -> AffectedCode:
     satchel.index()
     change = satchel.change()
     with satchel.store.snapshot() as store:
-        return reach_of_change(change, store)
+        return affected_by_change(change, store)
 
 
 def edit(repository: TinyRepository, path: str, before: str, after: str) -> None:
@@ -63,14 +63,14 @@ def edit(repository: TinyRepository, path: str, before: str, after: str) -> None
 def test_users_are_told_with_the_number_of_steps(shop: tuple[TinyRepository, Satchel]) -> None:
     repository, satchel = shop
     edit(repository, "shop/prices.py", "100", "1000")
-    users = [(one.step, one.site.path, one.site.line) for one in reached(satchel).users]
+    users = [(one.step, one.site.path, one.site.line) for one in affected(satchel).users]
     assert users == [(1, "shop/cart.py", 6), (2, "shop/order.py", 5)]
 
 
 def test_tests_are_found_over_calls_helpers_and_fixtures_and_no_others(shop: tuple[TinyRepository, Satchel]) -> None:
     repository, satchel = shop
     edit(repository, "shop/prices.py", "100", "1000")
-    tests = {one.identity: one.is_possible for one in reached(satchel).tests}
+    tests = {one.identity: one.is_possible for one in affected(satchel).tests}
     assert tests == {
         "tests/test_prices.py::test_cents": False,
         "tests/test_cart.py::TestCart::test_full": False,
@@ -84,7 +84,7 @@ def test_a_changed_test_and_the_users_of_a_changed_fixture_are_to_be_run(
     repository, satchel = shop
     edit(repository, "tests/test_other.py", "assert unrelated()", "assert unrelated() == 1")
     edit(repository, "tests/conftest.py", "total([1])", "total([2])")
-    tests = [one.identity for one in reached(satchel).tests]
+    tests = [one.identity for one in affected(satchel).tests]
     assert "tests/test_other.py::test_unrelated" in tests
     assert "tests/test_cart.py::TestCart::test_full" in tests
 

@@ -41,7 +41,7 @@ _NAMED_TEST = {
 """Names of tests where they are told by their names; in other languages any definition of a test file may be one."""
 
 
-class ReachedTest(NamedTuple):
+class AffectedTest(NamedTuple):
     """One test: its file, its name inside it (empty for the file itself), and whether it is only a possible one."""
 
     path: str
@@ -63,11 +63,11 @@ class User(NamedTuple):
     target: CodeDefinition
 
 
-class Reach(NamedTuple):
+class AffectedCode(NamedTuple):
     """What a change reaches: users of the first two steps, nearest first, and tests by step."""
 
     users: tuple[User, ...] = ()
-    tests: tuple[ReachedTest, ...] = ()
+    tests: tuple[AffectedTest, ...] = ()
 
     def data(self) -> dict[str, Any]:
         """Return both as plain JSON values."""
@@ -82,7 +82,7 @@ class Reach(NamedTuple):
         return {"users": users, "tests": tests}
 
 
-def reach_of(relations: Relations, change: Change, targets: Sequence[CodeDefinition]) -> Reach:
+def affected_by(relations: Relations, change: Change, targets: Sequence[CodeDefinition]) -> AffectedCode:
     """Return who uses these changed definitions in two steps, and the tests that reach them or that changed."""
     walk = _Walk(relations)
     for file in change.files:
@@ -98,7 +98,7 @@ def reach_of(relations: Relations, change: Change, targets: Sequence[CodeDefinit
     walk.follow(helpers)
     walk.by_file_name(change)
     tests = sorted(walk.tests.values(), key=lambda test: (test.is_possible, test.step, test.path, test.name))
-    return Reach(tuple(walk.users), tuple(_without_parts(tests)))
+    return AffectedCode(tuple(walk.users), tuple(_without_parts(tests)))
 
 
 def is_test(path: str) -> bool:
@@ -106,12 +106,12 @@ def is_test(path: str) -> bool:
     return file_role(path) in ("test", "fixture")
 
 
-def _without_parts(tests: Iterable[ReachedTest]) -> list[ReachedTest]:
+def _without_parts(tests: Iterable[AffectedTest]) -> list[AffectedTest]:
     """Return the tests without those inside a class or file that is listed itself."""
     every = list(tests)
     listed = {(test.path, test.name) for test in every}
 
-    def is_inside(test: ReachedTest) -> bool:
+    def is_inside(test: AffectedTest) -> bool:
         parts = test.name.split(".")
         return any((test.path, ".".join(parts[:count])) in listed for count in range(1, len(parts)))
 
@@ -124,7 +124,7 @@ class _Walk:
     def __init__(self, relations: Relations) -> None:
         self._relations = relations
         self.users: list[User] = []
-        self.tests: dict[tuple[str, str], ReachedTest] = {}
+        self.tests: dict[tuple[str, str], AffectedTest] = {}
         self._seen: set[tuple[str, str]] = set()
         self._told: set[tuple[str, int]] = set()
 
@@ -235,7 +235,7 @@ class _Walk:
         """Add tests of a file, of the same one the nearest."""
         for name in names:
             before = self.tests.get((path, name))
-            new = ReachedTest(path, name, step, is_possible)
+            new = AffectedTest(path, name, step, is_possible)
             if before is None or (new.is_possible, new.step) < (before.is_possible, before.step):
                 self.tests[path, name] = new
 
