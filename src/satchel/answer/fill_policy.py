@@ -187,7 +187,7 @@ def fill_policy(
     least = max(max_tokens * share, weights.LEAST_SHORT)
     limit = 0 if budget.fill else int(min(least, max_tokens, most))
     narrows_prose = budget.places and not (budget.fill or scope.plan or query.is_broad)
-    reach = value_range(searched, budget)
+    usual_range = value_range(searched, budget)
     return FillPolicy(
         not_found=missing.words,
         past=missing.past,
@@ -198,7 +198,7 @@ def fill_policy(
         most_items=FILL.most_items if scope.plan else scope.limit,  # a plan limits each of its sections
         limit=limit,
         first=int(most * weights.FIRST_SHARE) if unsure and share == 1.0 and most * weights.FIRST_SHARE < limit else 0,
-        value_range=max(reach, weights.VALUE_RANGE) if unsure else reach,
+        value_range=max(usual_range, weights.VALUE_RANGE) if unsure else usual_range,
         prose_range=weights.FIND_RANGE if narrows_prose else None,
         unsure=unsure,
         shares=scope.shares_budget,

@@ -63,12 +63,14 @@ _Part = tuple[PlannedSection, list[Candidate], dict[str, Lines]]
 """A section of one workspace: its candidates, and the lines of their files by group."""
 
 
-def sections_of(searched: Searched, budget: Budget, reach: float = math.inf) -> tuple[list[Section], list[Failure]]:
+def sections_of(
+    searched: Searched, budget: Budget, value_range: float = math.inf
+) -> tuple[list[Section], list[Failure]]:
     """Return the section of each kind, with the candidates of all workspaces, and failures.
 
-    `reach` is as in `_candidates`. What the session has is left out (`Account.filtered`).
+    `value_range` is as in `_candidates`. What the session has is left out (`Account.filtered`).
     """
-    parts, failures = _parts(searched, budget, reach)
+    parts, failures = _parts(searched, budget, value_range)
     made = [_section(searched, budget, workspaces) for workspaces in parts.values()]
     account = searched.resources.account
     return made if account is None else [account.filtered(section) for section in made], failures
@@ -81,7 +83,7 @@ def hit_candidates(hits: Sequence[Hit], resources: Resources, budget: Budget) ->
 
 
 def _parts(
-    searched: Searched, budget: Budget, reach: float
+    searched: Searched, budget: Budget, value_range: float
 ) -> tuple[dict[tuple[Kind, str], list[_Part]], list[Failure]]:
     """Return the candidates by section, those of each workspace apart, and failures to read them."""
     failures: list[Failure] = []
@@ -100,7 +102,9 @@ def _parts(
         share = budget.max_tokens * planned.weight / searched.total_weight
         cap = max(share * ITEM_SHARE if scope.shares_budget else 0.0, budget.whole_item_tokens)
         others = [] if is_lessons else hits
-        candidates, lines, problems = _candidates(others, resources, budget, cap, searched.terms, planned.side, reach)
+        candidates, lines, problems = _candidates(
+            others, resources, budget, cap, searched.terms, planned.side, value_range
+        )
         lessons = in_order(hits) if is_lessons else []
         candidates += [lesson_candidate(hit, resources).valued(-place) for place, hit in enumerate(lessons)]
         if budget.places and planned.kind is Kind.CODE:
@@ -218,12 +222,12 @@ def _candidates(
     cap: float,
     terms: frozenset[str],
     side: Axis | None,
-    reach: float = math.inf,
+    value_range: float = math.inf,
 ) -> tuple[list[Candidate], dict[str, Lines], list[Failure]]:
     """Return the candidates of these hits, the lines of their files by group, and failures to read them.
 
-    No candidate is shown whose value is below the best one by more than `reach`, and the first of these by priority
-    are listed. Hits that would be neither are left out, and files with only such hits are not read.
+    No candidate is shown whose value is below the best one by more than `value_range`, and the first of these by
+    priority are listed. Hits that would be neither are left out, and files with only such hits are not read.
     """
     candidates: list[Candidate] = []
     lines: dict[str, Lines] = {}
@@ -252,7 +256,7 @@ def _candidates(
             if not candidate.is_lifted:
                 best = max(best, candidate.value)
             # Values that are below the range of shown ones by less than this may be in it, by the rounding of sums.
-            if candidate.value < best - reach - 1e-6:
+            if candidate.value < best - value_range - 1e-6:
                 keep = heapq.heappush if len(listed) < OMISSIONS else heapq.heappushpop
                 keep(listed, priority(candidate))
     failures = [failure._replace(message=f"{resources.prefix}{failure.message}") for failure in freshener.failures]

@@ -134,8 +134,8 @@ class Packing:
             False: [section for section in bests if not section.lines or inputs.value_range <= of_records],
         }
         best = {is_file: max(map(bests.__getitem__, own), default=-math.inf) for is_file, own in counted.items()}
-        self._least = {section: best[bool(section.lines)] - reach for section, reach in ranges.items()}
-        self._least_of = {section: bests[section] - reach for section, reach in ranges.items()}
+        self._least = {section: best[bool(section.lines)] - value_range for section, value_range in ranges.items()}
+        self._least_of = {section: bests[section] - value_range for section, value_range in ranges.items()}
         self._numbers = count()
         self._log: list[_Admission] = []
         self._chunk_tokens: defaultdict[str, int] = defaultdict(int)

@@ -140,8 +140,8 @@ def _sections(request: AssembleRequest, searched: Searched) -> tuple[list[Sectio
     resources, scope, budget = searched.resources, request.scope, request.budget
     # All candidates are made where they are counted, or where the session may have the best of those that are listed.
     counts_all = request.form.show_meta or (resources.account is not None and bool(resources.account.ledger.rows))
-    reach = math.inf if counts_all else max(value_range(searched, budget), weights.VALUE_RANGE)
-    sections, unreadable = sections_of(searched, budget, reach)
+    shown_range = math.inf if counts_all else max(value_range(searched, budget), weights.VALUE_RANGE)
+    sections, unreadable = sections_of(searched, budget, shown_range)
     places = [(workspace.prefix, workspace.lines, workspace.store) for workspace in resources.every]
     pinned, unpinned = find_pins(request.asked.pins, places)
     sections = with_pins(_best_entities(sections, searched, budget), pinned, scope.weights, scope.limit)

@@ -270,15 +270,15 @@ def _blocks(item: ContextItem) -> list[Block]:
         return [Block(_block_entity(rows[0]), rows[0]["score"], None, record_body(item), BlockContext())]
     lines = _shown_lines(item.pieces)
     spans = [(row["start_line"], row["end_line"]) for row in rows]
-    reached = {number for span in spans for number in _reach(span, lines, spans)}
-    imports = _joined({number: text for number, text in lines.items() if number not in reached})
+    lines_around = {number for span in spans for number in _lines_around(span, lines, spans)}
+    imports = _joined({number: text for number, text in lines.items() if number not in lines_around})
     blocks = []
     for row, span in zip(rows, spans, strict=True):
-        reach = _reach(span, lines, spans)
-        code = _joined({number: lines[number] for number in reach})
+        around = _lines_around(span, lines, spans)
+        code = _joined({number: lines[number] for number in around})
         context = BlockContext(imports, _related(item, row.get("title", row["qualified_name"])))
         blocks.append(
-            Block(_block_entity(row), row["score"], Location(path, *span), code, context, reach[0] if reach else 0)
+            Block(_block_entity(row), row["score"], Location(path, *span), code, context, around[0] if around else 0)
         )
     return blocks
 
@@ -299,7 +299,7 @@ def _shown_lines(pieces: Sequence[Piece]) -> dict[int, str]:
     return dict(sorted(lines.items()))
 
 
-def _reach(span: tuple[int, int], lines: Mapping[int, str], spans: Sequence[tuple[int, int]]) -> list[int]:
+def _lines_around(span: tuple[int, int], lines: Mapping[int, str], spans: Sequence[tuple[int, int]]) -> list[int]:
     """Return the shown lines of an entity, and adjacent lines outside all others."""
     start, end = span
     others = [other for other in spans if other != span]

@@ -865,7 +865,7 @@ class Names(Imports):
                 definition for definition in own if not self.is_member(definition)
             ]  # a method is never called by its name alone
         if file.language in {"cpp", "csharp"}:
-            own = self._in_reach(file, node, own) or own
+            own = self._in_scope(file, node, own) or own
             # A bare name is no method of another class: those around and their bases were looked at before.
             own = [
                 definition
@@ -881,8 +881,8 @@ class Names(Imports):
         if name[:1].isupper():
             names = (file.text(outer.child_by_field_name("name")) for outer in above(node) if outer.type in _RUBY)
             parts = ".".join(filter(None, reversed([*names]))).replace("::", ".").split(".")
-            reach = [".".join(parts[:end]) for end in range(len(parts), -1, -1)]
-            near = ([definition for definition in named if definition.owner == owner] for owner in reach)
+            namespaces = [".".join(parts[:end]) for end in range(len(parts), -1, -1)]
+            near = ([definition for definition in named if definition.owner == owner] for owner in namespaces)
             return next(filter(None, near), named)
         # The methods of a class are for its own objects; those of a module are for whoever includes it.
         mixed = [definition for definition in named if not definition.owner or self._is_module(definition)]
@@ -907,13 +907,13 @@ class Names(Imports):
         declared = (self.code.declaration(home) for home in homes)
         return any(node is not None and node.type == "module" for node in declared)
 
-    def _in_reach(self, file: SourceFile, node: Node, named: list[CodeDefinition]) -> list[CodeDefinition]:
+    def _in_scope(self, file: SourceFile, node: Node, named: list[CodeDefinition]) -> list[CodeDefinition]:
         """Return those in the namespaces and classes around a place or imported there; failing them no members."""
         names = (file.text(outer.child_by_field_name("name")) for outer in above(node) if outer.type in _NAMESPACES)
         parts = ".".join(filter(None, reversed([*names]))).replace("::", ".").split(".")
-        reach = [{".".join(parts[:end])} for end in range(len(parts), -1, -1)]
+        namespaces = [{".".join(parts[:end])} for end in range(len(parts), -1, -1)]
         imported = {one.target.replace("::", ".") for one in file.imports}
-        near = ([one for one in named if one.owner in owners] for owners in (*reach, imported))
+        near = ([one for one in named if one.owner in owners] for owners in (*namespaces, imported))
         return next(filter(None, near), [definition for definition in named if not self.is_member(definition)])
 
     def is_member(self, definition: CodeDefinition) -> bool:
