@@ -37,7 +37,7 @@ def gives_lessons(asked: Asked, scope: SearchScope, query: Query, kind: Kind) ->
 
     They are asked for where a kind is named, except by a situation, which never asks for records by kind.
     """
-    names_kinds = bool(scope.kinds) and scope.lead is not Kind.CONTEXT
+    names_kinds = bool(scope.kinds) and scope.first_kind is not Kind.CONTEXT
     is_asked = names_kinds or scope.plan or asked.change or query.is_broad or scope.filters != NO_FILTERS
     return kind in LESSON_KINDS and not is_asked and scope.min_score is None
 

@@ -49,7 +49,7 @@ from satchel.vocabulary import Axis
 REASON_TOKENS = 200
 """Tokens reserved for the commits or release notes that give the reason that is asked for."""
 
-REASON_LEAD = 0.1
+REASON_MARGIN = 0.1
 """Value of the release note that gives the reason above that of the best other document."""
 
 PASSAGE_SHARE = 0.5
@@ -155,9 +155,9 @@ def _section(searched: Searched, budget: Budget, workspaces: Sequence[_Part]) ->
     if (reason := reason_in(query, planned.kind, candidates, lines)) is not None:
         own_share = REASON_TOKENS
         if planned.kind.traits.is_prose:
-            first = max(candidate.value for candidate in candidates) + REASON_LEAD
+            first = max(candidate.value for candidate in candidates) + REASON_MARGIN
             candidates = [candidate.valued(first) if candidate is reason else candidate for candidate in candidates]
-    elif gives_lessons(searched.asked, scope, query, planned.kind) and scope.lead is not Kind.CONTEXT:
+    elif gives_lessons(searched.asked, scope, query, planned.kind) and scope.first_kind is not Kind.CONTEXT:
         own_share = lesson_tokens(budget.max_tokens)
     level = level_of(planned, candidates, of_documents=of_documents)
     leveled = [candidate.valued(level + candidate.value) for candidate in candidates]

@@ -82,7 +82,7 @@ def assemble(
     return context_of(filling._replace(failures=(*filling.failures, *uncounted)), fitted, meta)
 
 
-def _lead(searched: Searched, sections: Sequence[Section]) -> Kind | None:
+def _first_kind(searched: Searched, sections: Sequence[Section]) -> Kind | None:
     """Return the kind that comes first for what is asked, None for the usual order."""
     query = searched.findings.query
     if query.commits:
@@ -103,10 +103,10 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
     """Return all that decides what the answer shows."""
     resources, scope, budget = searched.resources, request.scope, request.budget
     sections, failures = _sections(request, searched)
-    lead = scope.lead
-    if lead is None and not scope.plan:
-        lead = _lead(searched, sections)
-        sections = sorted(sections, key=lambda section: section.kind is not lead) if lead else sections
+    first_kind = scope.first_kind
+    if first_kind is None and not scope.plan:
+        first_kind = _first_kind(searched, sections)
+        sections = sorted(sections, key=lambda section: section.kind is not first_kind) if first_kind else sections
     sections, unguided = _with_guides(request, resources, sections, guides)
     glimpses = bool(budget.places) and not scope.plan and request.asked.change is None
     unsure = glimpses and is_unsure(sections)
@@ -126,11 +126,11 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
         (*resources.notes, *_unavailable(searched), *failures, *searched.failures, *unguided),
         searched.findings.plan,
         resources.account.references() if resources.account is not None else (),
-        _policy(searched, budget, sections, lead, unsure=unsure),
+        _policy(searched, budget, sections, first_kind, unsure=unsure),
         relate,
         searched.terms,
         _place_finder(budget, searched, sections),
-        lead,
+        first_kind,
         request.asker.workspaces,
     )
 
@@ -149,7 +149,7 @@ def _sections(request: AssembleRequest, searched: Searched) -> tuple[list[Sectio
 
 
 def _policy(
-    searched: Searched, budget: Budget, sections: Sequence[Section], lead: Kind | None, *, unsure: bool
+    searched: Searched, budget: Budget, sections: Sequence[Section], first_kind: Kind | None, *, unsure: bool
 ) -> FillPolicy:
     """Return how the answer is filled, and its remarks for the reader."""
     scope = searched.scope
@@ -161,12 +161,12 @@ def _policy(
         budget,
         1.0 if is_sure or is_led(sections) else searched.strength,
         is_weak=not is_known and scope.kinds != (Kind.CONTEXT,) and is_weak_match(searched, sections),
-        unsure=unsure and lead not in PROSE_KINDS,  # code beside what answers better needs no second look
+        unsure=unsure and first_kind not in PROSE_KINDS,  # code beside what answers better needs no second look
         call_sites=(*told.notes, *call_site_lines(listing, counter(budget.tokenizer), budget.max_tokens)),
     )._replace(hunks=told.hunks)
     lessons = sum(candidate.is_lesson for section in sections for candidate in section.candidates)
     policy = with_lessons(policy, lessons, budget.max_tokens)
-    if policy.not_found and lead is Kind.COMMIT:
+    if policy.not_found and first_kind is Kind.COMMIT:
         # The commit that has all of the missing words comes first and answers: that is not a weak match.
         answered = past_words(searched.findings.query, policy.past, sections)
         policy = policy._replace(is_weak=policy.is_weak and not answered.issuperset(policy.not_found))

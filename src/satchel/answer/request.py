@@ -269,10 +269,10 @@ class SearchScope:
     """What is searched, and what of it may answer.
 
     `kinds` is empty for "every kind that has chunks"; `plan` names a plan in their place (`satchel.answer.plans`),
-    empty for the kinds themselves. `lead` is the kind whose section comes first. `limit` is the most items of a kind,
-    `entity_limit` the most chunks over all kinds. `filters` say which records may answer; `searches` are the ways of
-    searching (all if empty), `roles` the roles of chunks (any if empty). `min_score` is absolute (0 to 1); None takes
-    the calibrated floor. With `callers` the functions that answer come with the lines that call them.
+    empty for the kinds themselves. `first_kind` is the kind whose section comes first. `limit` is the most items of a
+    kind, `entity_limit` the most chunks over all kinds. `filters` say which records may answer; `searches` are the ways
+    of searching (all if empty), `roles` the roles of chunks (any if empty). `min_score` is absolute (0 to 1); None
+    takes the calibrated floor. With `callers` the functions that answer come with the lines that call them.
     """
 
     kinds: tuple[Kind, ...] = field(
@@ -286,8 +286,8 @@ class SearchScope:
         metadata=_option(setting="context_weights", dump=_by_type, load=_by_kind),
     )
     plan: str = ""
-    lead: Kind | None = field(
-        default=None, metadata=_option(load=lambda name: Kind(name) if name is not None else None)
+    first_kind: Kind | None = field(
+        default=None, metadata=_option(name="lead", load=lambda name: Kind(name) if name is not None else None)
     )
     limit: int = 20
     entity_limit: int | None = field(default=None, metadata=_option(check_entity_limit, load=check_entity_limit))

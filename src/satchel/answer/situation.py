@@ -29,7 +29,7 @@ from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format
 if TYPE_CHECKING:
     from satchel.answer.session import Account
 
-LEAD_SHARE = 0.25
+INTRODUCTION_SHARE = 0.25
 """Largest share of the room of a guide for its introduction or its goal, so that rules are shown, too."""
 
 LATER_SHARE = 0.5
@@ -49,7 +49,7 @@ NOTE_TOKENS = 14
 """Tokens of the note about the entries that are left out."""
 
 CHARACTERS_PER_TOKEN = 3.5
-"""A low estimate for prose, for cutting a lead."""
+"""A low estimate for prose, for cutting an introduction."""
 
 
 MakeEntries = Callable[[], Sequence[GuideEntry]]
@@ -98,7 +98,7 @@ class Shortener:
     def text(self, room: float) -> str:
         """Return as many entries as fit, in their order, and how many are left out; empty if none fits.
 
-        Where the lead leaves no room for the entry that fits best, that entry is shown alone.
+        Where the introduction leaves no room for the entry that fits best, that entry is shown alone.
         """
         text = self._text(room)
         used = self._count(text)
@@ -107,13 +107,13 @@ class Shortener:
         is_missing = self.line and self.line.split("\n")[-1] not in text
         return self.line if is_missing and self._count(self.line) <= room else text
 
-    def _text(self, room: float, *, with_lead: bool = True) -> str:
-        left, most = room - NOTE_TOKENS, max(room - NOTE_TOKENS, 0) * LEAD_SHARE
+    def _text(self, room: float, *, with_introduction: bool = True) -> str:
+        left, most = room - NOTE_TOKENS, max(room - NOTE_TOKENS, 0) * INTRODUCTION_SHARE
         shown: dict[int, str] = {}
         count = 0
         for place in self._order:
             entry, text, cost = self._entries[place], self._entries[place].text, self._costs[place]
-            if entry.value == math.inf and not with_lead:
+            if entry.value == math.inf and not with_introduction:
                 continue
             if entry.value == math.inf and cost > most:
                 text = f"{text[: int(most * CHARACTERS_PER_TOKEN)].rstrip()}…"
@@ -123,9 +123,9 @@ class Shortener:
             if cost <= left and len(text) > 1:
                 shown |= {place: text} | {head: self._entries[head].text for head in heads}
                 count, left = count + 1, left - cost
-        if with_lead and self._matching and self._matching[0] not in shown:
+        if with_introduction and self._matching and self._matching[0] not in shown:
             # What fits the situation says more than an introduction.
-            return self._text(room, with_lead=False)
+            return self._text(room, with_introduction=False)
         rest = len(self._order) - count
         note = [f"({rest} of {len(self._order)} entries left out)"] if rest else []
         return "\n".join([*(shown[place] for place in sorted(shown)), *note]) if count else ""
@@ -174,7 +174,7 @@ def situation_context(
     sections = [chosen, *sections] if chosen.candidates else sections
     filling = Filling(
         request.asked, request.budget, request.form, resources, sections, tuple(problems), sent=references,
-        lead=request.scope.lead, workspaces=request.asker.workspaces,
+        first_kind=request.scope.first_kind, workspaces=request.asker.workspaces,
     )  # fmt: skip
     return context_of(filling, fit(filling), {**meta, "lessons": told})
 
@@ -307,6 +307,6 @@ def situation_request(request: AssembleRequest, kinds: Sequence[Kind], pins: Seq
     return replace(
         request,
         asked=replace(request.asked, pins=(*request.asked.pins, *pins)),
-        scope=replace(request.scope, kinds=tuple(kinds), lead=Kind.CONTEXT),
+        scope=replace(request.scope, kinds=tuple(kinds), first_kind=Kind.CONTEXT),
         form=replace(request.form, show_meta=True),
     )

@@ -114,7 +114,8 @@ class Filling(NamedTuple):
     """All that decides what an answer shows.
 
     `sent` are references to what the session has; the neighbours that `relate` adds are named as far as they fit.
-    `terms` are those of the question; `find_places` finds places to look at next. `lead` is the kind that comes first.
+    `terms` are those of the question; `find_places` finds places to look at next. `first_kind` is the kind that comes
+    first.
     """
 
     asked: Asked
@@ -129,7 +130,7 @@ class Filling(NamedTuple):
     relate: Relate | None = None
     terms: AbstractSet[str] = frozenset()
     find_places: FindPlaces | None = None
-    lead: Kind | None = None
+    first_kind: Kind | None = None
     workspaces: tuple[str, ...] = ()
 
     @property
@@ -240,7 +241,7 @@ def frame_of(filling: Filling) -> RenderRequest:
         truncated=form.show_meta,
         summary=LONGEST_SUMMARY if form.show_meta else "",
         workspaces=filling.workspaces,
-        lead=filling.lead,
+        first_kind=filling.first_kind,
         title=plan.title,
         based_on=plan.based_on,
         has_guidance=any(c.trust is Trust.GUIDANCE for section in filling.sections for c in section.candidates),

@@ -66,7 +66,9 @@ def body_parts(request: RenderRequest, items: Sequence[ContextItem], format: For
     write = writer(format)
     grouped = request.form.group_by_type
     yield write.head(request, items)
-    for number, section in enumerate(sections(items, group_by_type=grouped, view=request.form.view, lead=request.lead)):
+    for number, section in enumerate(
+        sections(items, group_by_type=grouped, view=request.form.view, first_kind=request.first_kind)
+    ):
         opening, closing = write.section(section.title, grouped=grouped) if section.title else ("", "")
         yield write.JOIN + opening if number else opening
         for position, item in enumerate(section.items):

@@ -115,8 +115,8 @@ class RenderRequest(NamedTuple):
     are named with their handles, the others and `overflow_more` are counted. All `failures` share one line, and
     `failures_more` others are counted; `summary` is one line. With a `tokenizer` (its name as the footer shows it) the
     footer also counts the items of each type. `query` appears in JSON only, and only if it is short.
-    `lead` is the kind whose section comes first; with `has_guidance` the notice says that records titled Guidance are
-    to be followed. With `based_on` the footer counts only items of that kind: `Based on 3 past experiences`.
+    `first_kind` is the kind whose section comes first; with `has_guidance` the notice says that records titled Guidance
+    are to be followed. With `based_on` the footer counts only items of that kind: `Based on 3 past experiences`.
     `shown_before` are the references to what a session has already, one line each, and `shown_before_more` the number
     of those not named. `not_found` are telling words of the question that no file has, `past` those of them that a
     commit has, `of_tests` words that only tests have, `left_out` notes on files that are not indexed; `weak` means that
@@ -137,7 +137,7 @@ class RenderRequest(NamedTuple):
     truncated: bool = False
     summary: str = ""
     tokenizer: str = ""
-    lead: Kind | None = None
+    first_kind: Kind | None = None
     has_guidance: bool = False
     title: str = DEFAULT_TITLE
     based_on: Kind | None = None

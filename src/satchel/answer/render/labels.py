@@ -366,16 +366,17 @@ class ShownEntity(NamedTuple):
 
 
 def sections(
-    items: Sequence[ContextItem], *, group_by_type: bool, view: View = View.SECTIONS, lead: Kind | None = None
+    items: Sequence[ContextItem], *, group_by_type: bool, view: View = View.SECTIONS, first_kind: Kind | None = None
 ) -> list[ItemSection]:
-    """Return items by kind in the order of the context types, `lead` first, or by type in the order of the four groups.
+    """Return items by kind in the order of the context types, `first_kind` first, or by type in the order of the four
+    groups.
 
     Items keep their order inside a section; empty sections are left out. Sections that items name themselves come last,
     in the order of their first items. The other views have no sections unless grouped.
     """
     if view is not View.SECTIONS and not group_by_type:
         return [ItemSection("", tuple(items))] if items else []
-    kinds = sorted(CONTEXT_TYPES.values(), key=lambda kind: kind is not lead)
+    kinds = sorted(CONTEXT_TYPES.values(), key=lambda kind: kind is not first_kind)
     titles = _GROUP_TITLES.values() if group_by_type else (kind.heading for kind in kinds)
     members: dict[str, list[ContextItem]] = {title: [] for title in titles}
     for item in items:
