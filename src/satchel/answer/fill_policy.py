@@ -115,12 +115,12 @@ class FillPolicy(NamedTuple):
 
     Candidates worth less than the best one by more than `value_range` (log scale) are left out. `limit` (tokens) is
     below the budget for a short answer, 0 for the budget itself; the best files may use `first` of it, 0 for all of it.
-    `not_found` are telling words of the question that no file has, `past` those of them that a commit has, `of_tests`
-    words that only tests and examples have, and `is_weak` says that nothing answers it well. With `is_cut` the answer
-    is short because it is weak; `unsure` says that many definitions match alike. `prose_range` is a narrower range for
-    prose. With `shares` every section gets its share of the budget by weight first. `is_strict` leaves out candidates
-    that are clearly weaker than one that did not fit. `call_sites` are lines that list the callers of the definition in
-    question, `hunks` those of the change in question, `left_out` notes on files that are not indexed.
+    `not_found` are distinctive words of the question that no file has, `past` those of them that a commit has,
+    `of_tests` words that only tests and examples have, and `is_weak` says that nothing answers it well. With `is_cut`
+    the answer is short because it is weak; `unsure` says that many definitions match alike. `prose_range` is a narrower
+    range for prose. With `shares` every section gets its share of the budget by weight first. `is_strict` leaves out
+    candidates that are clearly weaker than one that did not fit. `call_sites` are lines that list the callers of the
+    definition in question, `hunks` those of the change in question, `left_out` notes on files that are not indexed.
     """
 
     value_range: float = math.inf

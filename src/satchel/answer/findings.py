@@ -55,7 +55,7 @@ class Findings(NamedTuple):
     embedder_failures: Sequence[Failure]
 
     def missing_words(self, resources: Resources) -> tuple[str, ...]:
-        """Return the telling words and the places of the question that are nowhere in the searched kinds."""
+        """Return the distinctive words and the places of the question that are nowhere in the searched kinds."""
         kinds = dict.fromkeys(section.kind for section in self.plan.sections if section.is_searched)
         searched = [kind for kind in kinds if kind is not Kind.COMMIT or len(kinds) == 1]  # a message alone is not here
         missing = _absent(self.query, [resources.store_of(kind).lexicon(kind) for kind in searched])
@@ -65,7 +65,7 @@ class Findings(NamedTuple):
         return tuple([*absent, *told][:MAX_ABSENT])
 
     def words_of_tests(self, resources: Resources) -> tuple[str, ...]:
-        """Return the telling words of the question that only tests and examples have, of all kinds here."""
+        """Return the distinctive words of the question that only tests and examples have, of all kinds here."""
         kinds = [kind for kind in resources.kinds() if kind is not Kind.COMMIT]
         return words_of_tests(self.query, [(resources.store_of(kind), kind) for kind in kinds])
 

@@ -301,15 +301,15 @@ def question_of_failure(query: Query) -> str:
 
 
 def reported_errors(query: Query) -> list[str]:
-    """Return the errors that a log reports, the telling one first."""
+    """Return the errors that a log reports, the most specific one first."""
     return list(query.trace.errors[:FAILURE_ERRORS])
 
 
 def written_names(query: Query) -> list[str]:
-    """Return the names that are written as names, the most telling form first, in the order of the text."""
-    telling = [mention for mention in query.symbols if mention.form not in {"plain", "capitalised"}]
-    telling.sort(key=lambda mention: -search_weights.FORM_WEIGHTS[mention.form])
-    return list(dict.fromkeys(mention.text for mention in telling))[:FAILURE_NAMES]
+    """Return the names that are written as names, the most distinctive form first, in the order of the text."""
+    mentions = [mention for mention in query.symbols if mention.form not in {"plain", "capitalised"}]
+    mentions.sort(key=lambda mention: -search_weights.FORM_WEIGHTS[mention.form])
+    return list(dict.fromkeys(mention.text for mention in mentions))[:FAILURE_NAMES]
 
 
 def own_files(query: Query) -> list[str]:

@@ -368,7 +368,7 @@ def _sentences(line: str) -> list[str]:
     return pieces
 
 
-class _Telling(dict[str, frozenset[str]]):
+class _TermsOfRuns(dict[str, frozenset[str]]):
     """Run of word characters -> those of the terms of a question that it has; filled as runs are looked up."""
 
     def __init__(self, terms: frozenset[str]) -> None:
@@ -378,11 +378,11 @@ class _Telling(dict[str, frozenset[str]]):
     def __missing__(self, run: str) -> frozenset[str]:
         is_word = run.isascii() and run.isidentifier()
         found = words.terms_of(run) if is_word else [*chain.from_iterable(map(words.terms_of, words.words(run)))]
-        own = self[run] = _NONE if self._terms.isdisjoint(found) else self._terms.intersection(found)
-        return own
+        terms = self[run] = _NONE if self._terms.isdisjoint(found) else self._terms.intersection(found)
+        return terms
 
 
-_telling = lru_cache(maxsize=4)(_Telling)
+_terms_of_runs = lru_cache(maxsize=4)(_TermsOfRuns)
 """An answer looks at hundreds of texts, which have most of their words in common."""
 
 
@@ -395,11 +395,11 @@ def matched_terms(units: Sequence[str], terms: AbstractSet[str]) -> list[Abstrac
     """Return the different words of the question that each unit contains; `terms` are stemmed terms."""
     if not terms:
         return [_NONE] * len(units)
-    telling = _telling(frozenset(terms))
-    if len(telling) > KEPT_RUNS:
-        telling.clear()
-    own = [{*filter(None, map(telling.__getitem__, words.runs(unit)))} for unit in units]
-    return [_NONE.union(*found) if found else _NONE for found in own]
+    terms_of_runs = _terms_of_runs(frozenset(terms))
+    if len(terms_of_runs) > KEPT_RUNS:
+        terms_of_runs.clear()
+    found_by_unit = [{*filter(None, map(terms_of_runs.__getitem__, words.runs(unit)))} for unit in units]
+    return [_NONE.union(*found) if found else _NONE for found in found_by_unit]
 
 
 def best_run(gains: Sequence[int], costs: Sequence[float], room: float) -> tuple[int, int] | None:

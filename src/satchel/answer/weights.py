@@ -198,7 +198,7 @@ SURE_STRENGTH: Annotated[float, Between(0, 1)] = 0.7
 """Strength from which an answer gets the full budget although a word of the question occurs nowhere."""
 
 ABSENT_SHARE: Annotated[float, Between(0.02, 1)] = 0.2
-"""Share of the budget for the answer to a short question with a telling word that occurs nowhere."""
+"""Share of the budget for the answer to a short question with a distinctive word that occurs nowhere."""
 
 WEAK_SHARE: Annotated[float, Between(0.02, 1)] = 0.5
 """Share of the budget for an answer to a short question that is a weak match, as for one real question in fifty."""

@@ -19,7 +19,7 @@ from satchel.errors import EmbeddingError, MissingExtraError
 from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
 from satchel.search.chunks import chunks_of
-from satchel.search.query import TELLING_FORMS, Query, Zone
+from satchel.search.query import DISTINCTIVE_FORMS, Query, Zone
 from satchel.search.shipped import shipped
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
@@ -118,7 +118,7 @@ def is_in_own_words(query: Query) -> bool:
     Likely names from the caller do not count: they are guesses.
     """
     asked = (mention for mention in query.symbols if mention.zone is not Zone.NAMES)
-    return not (query.paths or query.trace.frames or any(mention.form in TELLING_FORMS for mention in asked))
+    return not (query.paths or query.trace.frames or any(mention.form in DISTINCTIVE_FORMS for mention in asked))
 
 
 def scores(store: Store, kind: Kind, meaning: Meaning | None, query: Query | None = None) -> Likeness | None:

@@ -17,7 +17,7 @@ from satchel import lazy_numpy as np
 from satchel.intent import Intent, intent_of, works_of
 from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray
-from satchel.search.query import TELLING_FORMS, Query, QueryTerm
+from satchel.search.query import DISTINCTIVE_FORMS, Query, QueryTerm
 from satchel.search.strength import title_of
 from satchel.search.successors import successors
 from satchel.store.protocol import Store
@@ -151,7 +151,7 @@ def bearing(
         bears = (found.file > 0) | (found.named > 0) | is_rare
         bar = "a file or a name of the failure, or rare words of it"
     else:
-        names_code = bool(query.paths) or any(mention.form in TELLING_FORMS for mention in query.symbols)
+        names_code = bool(query.paths) or any(mention.form in DISTINCTIVE_FORMS for mention in query.symbols)
         bears = (found.matched >= weights.LESSON_SHARE) & (found.shared >= LEAST_WORDS)
         bar = f"{weights.LESSON_SHARE:.0%} of the words"
         if intent is Intent.ASKS and not names_code:
@@ -204,7 +204,7 @@ def _shares_numbers_alone(lexicon: Lexicon, query: Query, found: bm25.Occurrence
 
 def _named(lexicon: Lexicon, query: Query) -> FloatArray:
     """Return 1 for each chunk that has a name of a request as it is written, such as `RetryError`."""
-    written = [mention.text.lower() for mention in query.symbols if mention.form in TELLING_FORMS]
+    written = [mention.text.lower() for mention in query.symbols if mention.form in DISTINCTIVE_FORMS]
     terms = [QueryTerm(f"{EXACT_MARK}{name}", 1.0, 0.0) for name in dict.fromkeys(written)]
     named = np.zeros(len(lexicon.live_chunk))
     for _, chunks in bm25.holders(lexicon, terms, hidden=True) if terms else ():

@@ -444,7 +444,7 @@ def with_names(query: Query, names: Sequence[str]) -> Query:
 
     They weigh less beside a question that names things itself, and do not count as words of the question.
     """
-    names_things = bool(query.trace.frames) or any(mention.form in TELLING_FORMS for mention in query.symbols)
+    names_things = bool(query.trace.frames) or any(mention.form in DISTINCTIVE_FORMS for mention in query.symbols)
     line = " ".join(names)
     known = {mention.text for mention in query.symbols}
     guessed = [mention for mention in _symbols(line, Zone.NAMES) if mention.text not in known]
@@ -524,7 +524,7 @@ def _shares(zones: Sequence[tuple[Zone, str]]) -> list[float]:
     return shares
 
 
-TELLING_FORMS = frozenset({"backticks", "dotted", "compound"})
+DISTINCTIVE_FORMS = frozenset({"backticks", "dotted", "compound"})
 """Forms of mentions that only code has."""
 
 

@@ -405,7 +405,7 @@ class Relations:
         name = target.name
         if name in BUILDERS and (owner := self.owner(target)) is not None:
             name = owner.name
-        is_plain = not _is_telling(name) and not name.isupper() and "_" not in name
+        is_plain = not _is_distinctive(name) and not name.isupper() and "_" not in name
         form = re.compile(rf"(?<![\w$-]){re.escape(name)}" + (r"\s?[(]" if is_plain else r"(?![\w-])"))
         told, family = {(site.path, site.line) for site in sites}, FAMILIES.get(target.language)
         homes = {FAMILIES.get(definition.language) for definition in self.code.defined(name)} | {family}
@@ -519,7 +519,7 @@ class Relations:
         A class whose base is from outside may have any method, and share the names of its own with the base.
         """
         owner = owner_of(node)
-        if entities and not _is_telling(file.text(node)):
+        if entities and not _is_distinctive(file.text(node)):
             return ()
         if entities and (owner is None or _is_own(file, node) or set(entities) != {OUTSIDE}):
             return ()
@@ -676,7 +676,7 @@ def _is_written_out(file: SourceFile, offset: int, target: CodeDefinition) -> bo
     return bool(owner) and file.source[:offset].rstrip(b".:#").endswith(owner)
 
 
-def _is_telling(name: str) -> bool:
+def _is_distinctive(name: str) -> bool:
     """Return whether a name consists of several words: hardly anything from outside has the same one."""
     return len(_WORDS.findall(name)) > 1
 

@@ -56,7 +56,7 @@ NAMES_WEIGHT: Annotated[float, Between(0.25, 8)] = 2.0
 """Weight of a likely name from the caller."""
 
 NAMES_BESIDE_NAMES: Annotated[float, Between(0, 4)] = 0.5
-"""Weight of a likely name from the caller beside a question that has telling names of its own."""
+"""Weight of a likely name from the caller beside a question that has distinctive names of its own."""
 
 SHORT_FORM_SHARE: Annotated[float, Between(0.3, 1)] = 0.6
 """Longest share of a word that may be short for it, in a question how to add one more of a kind."""
@@ -252,7 +252,7 @@ REASON_WEIGHT: Annotated[float, Between(0, 2)] = 0.5
 
 REASON_EXPONENT: Annotated[float, Between(0, 6)] = 2.0
 """Power of the matched share of the question in the order of commits for such a question: the commit that has all its
-telling words comes before one that repeats a usual word."""
+distinctive words comes before one that repeats a usual word."""
 
 # Names that code has for what is asked (query.py)
 

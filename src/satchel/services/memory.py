@@ -144,7 +144,7 @@ class MemoryService:
         return Chosen(self.memories.with_replaced([memory.id for memory in memories]), conversations)
 
     def find_containing(self, question: str, limit: int | None = None) -> Chosen:
-        """Return the memories that contain every telling word of a question, and the older ones that they replaced.
+        """Return the memories that contain every distinctive word of a question, and the older ones that they replaced.
 
         With a `limit` the newest of them; `left` counts the others.
         """

@@ -83,7 +83,7 @@ _REASONS: Mapping[str, str] = {
     "history": "history",
     "likeness": "meaning",
 }
-"""Signal -> its name in the list; the most telling first."""
+"""Signal -> its name in the list; the most distinctive first."""
 
 _GRADUAL = frozenset({"name", "file name", "calls", "history", "likeness"})
 """Signals that are a reason only if they are strong (`weights.REASON_FLOOR`)."""
@@ -118,7 +118,7 @@ class RenderRequest(NamedTuple):
     `first_kind` is the kind whose section comes first; with `has_guidance` the notice says that records titled Guidance
     are to be followed. With `based_on` the footer counts only items of that kind: `Based on 3 past experiences`.
     `shown_before` are the references to what a session has already, one line each, and `shown_before_more` the number
-    of those not named. `not_found` are telling words of the question that no file has, `past` those of them that a
+    of those not named. `not_found` are distinctive words of the question that no file has, `past` those of them that a
     commit has, `of_tests` words that only tests have, `left_out` notes on files that are not indexed; `weak` means that
     nothing shown answers it well; `call_sites` are lines that list the callers of the definition in question. With
     `used` (the tokens of the text itself, see `render_with_usage`) the footer says how much of `limit` was used and why
