@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from satchel.answer.candidates import Candidate, Step, cut_note, file_candidates
-from satchel.answer.companions import followers, import_lines, indexed_imports
+from satchel.answer.companions import companion_finder, import_lines, indexed_imports
 from satchel.answer.sections import Group
 from satchel.answer.source_lines import Lines
 from satchel.answer.text_lines import TextLines
@@ -25,7 +25,7 @@ def span(
 
 def ranges_after(made: tuple[Candidate, Group, Step]) -> list[tuple[int, int]]:
     candidate, group, step = made
-    return [span for one in followers(None, frozenset())(candidate, step, group) for span in one.steps[0].ranges]
+    return [span for one in companion_finder(None, frozenset())(candidate, step, group) for span in one.steps[0].ranges]
 
 
 def lines_of(count: int) -> str:
@@ -48,8 +48,8 @@ def test_blank_lines_are_nothing_that_follows() -> None:
 
 
 def test_the_function_around_a_call_that_was_asked_about_comes_after_every_call() -> None:
-    (whole,) = followers(None, frozenset())(*at_once(span(lines_of(30), 10, 14)))
-    (partial,) = followers(None, frozenset())(*at_once(span(lines_of(30), 10, 14, partial=True)))
+    (whole,) = companion_finder(None, frozenset())(*at_once(span(lines_of(30), 10, 14)))
+    (partial,) = companion_finder(None, frozenset())(*at_once(span(lines_of(30), 10, 14, partial=True)))
     assert partial.value < whole.value
 
 
@@ -66,13 +66,13 @@ def test_imports_follow_what_uses_them_unless_the_text_is_of_former_times() -> N
         return import_lines({lines.path: lines}, lambda _: GUIDE)(candidate, step)
 
     (imports,) = needed(group.lines)
-    assert (imports.steps[0].ranges, imports.leader) == (((1, 1),), candidate)
+    assert (imports.steps[0].ranges, imports.companion_of) == (((1, 1),), candidate)
     stale = Lines("a.py", group.lines.lines, marks=(None,) * 5 + (Freshness.STALE,))
     assert needed(stale) == []
     assert import_lines({}, lambda _: GUIDE)(candidate, step) == []
     other = Lines("a.py", group.lines.lines)
     assert import_lines({"a.py": other}, lambda _: Outline("python", ()))(candidate, step) == []
-    beside = followers(import_lines({"a.py": group.lines}, lambda _: GUIDE), frozenset())
+    beside = companion_finder(import_lines({"a.py": group.lines}, lambda _: GUIDE), frozenset())
     assert [one.steps[0].detail for one in beside(candidate, step, group)] == [Detail.LINE, Detail.SPAN]
     assert beside(imports, imports.steps[0], group) == []
 
@@ -89,13 +89,13 @@ def test_the_indexed_imports_are_those_of_an_unchanged_file() -> None:
 def test_a_longer_passage_follows_a_passage_of_a_record_until_all_is_shown() -> None:
     text = " ".join(f"Sentence {number} is about weather." for number in range(60))
     candidate = record("memory:1", text, cap=100.0)
-    follow = followers(None, frozenset())
+    find_companions = companion_finder(None, frozenset())
     group, step, shown = Group(Kind.MEMORY, "memory:1", None), candidate.steps[0], 0
     while True:
         assert step.text.endswith(cut_note(candidate.chunk)) or step.text == text
         assert len(step.text) > shown
         shown = len(step.text)
-        longer = follow(candidate, step, group)
+        longer = find_companions(candidate, step, group)
         if not longer:
             break
         (candidate,) = longer
@@ -105,5 +105,5 @@ def test_a_longer_passage_follows_a_passage_of_a_record_until_all_is_shown() -> 
 
 def test_a_record_that_is_shown_by_its_first_line_is_not_continued() -> None:
     candidate = record("memory:1", "First line.\nSecond line.")
-    follow = followers(None, frozenset())
-    assert follow(candidate, Step(Detail.LINE, text="First line."), Group(Kind.MEMORY, "memory:1", None)) == []
+    find_companions = companion_finder(None, frozenset())
+    assert find_companions(candidate, Step(Detail.LINE, text="First line."), Group(Kind.MEMORY, "memory:1", None)) == []

@@ -11,7 +11,7 @@ import pytest
 
 from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step, file_candidates, record_candidate
-from satchel.answer.companions import followers
+from satchel.answer.companions import companion_finder
 from satchel.answer.packing import (
     BUDGET,
     LIMIT,
@@ -279,7 +279,9 @@ def test_a_record_whose_tokens_are_dearer_than_its_characters_is_shrunk_by_what_
 
 def test_a_passage_of_a_record_grows_into_the_room_that_is_left() -> None:
     text = " ".join(f"Sentence {number} tells of {WORDS[number % 10]} {number}." for number in range(400))
-    made = records(record(1, text, cap=300.0, terms=["price"]), follow=followers(None, frozenset({"price"})))
+    made = records(
+        record(1, text, cap=300.0, terms=["price"]), find_companions=companion_finder(None, frozenset({"price"}))
+    )
     packing = packed(2_500, made)
     assert 900 < used(packing) <= 2_500
     group = packing.groups[made]["memory:1"]
@@ -292,7 +294,7 @@ def test_the_rest_of_a_function_is_shown_before_weaker_pieces() -> None:
     (span,) = spans(text, ScoredSpan(10, 14, 2.0))
     weak = code("weak", 0.2)
     lines = {"a.py": text, "weak.py": weak[1]}
-    made = Section(Kind.CODE, 1.0, (span, weak[0]), lines, 100, follow=followers(None, frozenset()))
+    made = Section(Kind.CODE, 1.0, (span, weak[0]), lines, 100, find_companions=companion_finder(None, frozenset()))
     packing = packed(COUNTER.count(text.text(1, 30)) + 60, made)
     assert packing.groups[made]["a.py"].ranges == ((1, 30),)
     assert left(packing) == {"weak": BUDGET}
@@ -301,14 +303,16 @@ def test_the_rest_of_a_function_is_shown_before_weaker_pieces() -> None:
 def test_of_a_long_function_only_the_gaps_between_shown_spans_are_closed() -> None:
     text = Lines("a.py", TextLines("\n".join(body("alpha", 150))))
     pieces = spans(text, ScoredSpan(20, 24, 2.0), ScoredSpan(40, 44, 1.9), ScoredSpan(130, 134, 1.8))
-    made = Section(Kind.CODE, 1.0, tuple(pieces), {"a.py": text}, 100, follow=followers(None, frozenset()))
+    made = Section(
+        Kind.CODE, 1.0, tuple(pieces), {"a.py": text}, 100, find_companions=companion_finder(None, frozenset())
+    )
     assert packed(20_000, made).groups[made]["a.py"].ranges == ((20, 44), (130, 134))
 
 
 def test_a_follower_is_never_shown_without_its_leader() -> None:
     text = Lines("a.py", TextLines("\n".join(body("alpha", 30))))
     (span,) = spans(text, ScoredSpan(10, 14, 2.0))
-    made = Section(Kind.CODE, 1.0, (span,), {"a.py": text}, 100, follow=followers(None, frozenset()))
+    made = Section(Kind.CODE, 1.0, (span,), {"a.py": text}, 100, find_companions=companion_finder(None, frozenset()))
     packing = packed(20_000, made)
     packing.take_back(1)
     assert packing.groups[made]["a.py"].ranges == ((10, 14),)
@@ -320,12 +324,12 @@ def test_what_follows_a_piece_that_does_not_come_back_does_not_come_back_either(
     text = Lines("a.py", TextLines("\n".join(body("alpha", 30))))
     (whole,) = spans(text, ScoredSpan(4, 28, 2.0))
     span, _ = unshrinkable((whole, text))
-    made = Section(Kind.CODE, 1.0, (span,), {"a.py": text}, 100, follow=followers(None, frozenset()))
+    made = Section(Kind.CODE, 1.0, (span,), {"a.py": text}, 100, find_companions=companion_finder(None, frozenset()))
     packing = packed(20_000, made)
     packing.take_back(20_000)
     assert packing.refill(120) == 0
     assert packing.rejected[made][span] == BUDGET
-    assert {reason for one, reason in packing.rejected[made].items() if one.leader is span} == {VALUE}
+    assert {reason for one, reason in packing.rejected[made].items() if one.companion_of is span} == {VALUE}
 
 
 @pytest.mark.parametrize("room", [0, SMALLEST_PIECE - 1])

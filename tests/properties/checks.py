@@ -190,10 +190,10 @@ def weaker_inside(assembly: Assembly) -> Iterator[str]:
         one
         for rejected in packing.rejected.values()
         for one, reason in rejected.items()
-        if reason == BUDGET and not one.pinned and one.leader is None
+        if reason == BUDGET and not one.pinned and one.companion_of is None
     ]
     for inside in packing.shown:
-        if inside.pinned or inside.leader is not None:
+        if inside.pinned or inside.companion_of is not None:
             continue
         for better in out:
             cheaper = max(_cost(better) - _cost(inside), 0.0)

@@ -87,9 +87,9 @@ class Candidate:
 
     `value` is on a log scale, in a section on the one of the request; `size` is in estimated tokens, `place` the first
     line. `make` computes the ways to show it, from most to least detail, and `shrink` gives further ones for the
-    remaining room, after these. A `pinned` candidate comes before all others, whatever its value. One with a `leader`
-    (the imports that a function needs, the rest of a span's function) is shown only beside it. `trust` is data by
-    default. `body` is the full text of a record, where it is available.
+    remaining room, after these. A `pinned` candidate comes before all others, whatever its value. One that is
+    `companion_of` another (the imports that a function needs, the rest of a span's function) is shown only beside it.
+    `trust` is data by default. `body` is the full text of a record, where it is available.
     """
 
     hit: Hit
@@ -99,7 +99,7 @@ class Candidate:
     make: Callable[[], Sequence[Step]]
     shrink: Shrink | None = None
     pinned: bool = False
-    leader: Candidate | None = None
+    companion_of: Candidate | None = None
     trust: Trust = Trust.DATA
     body: str = ""
 

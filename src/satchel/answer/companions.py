@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step, cut_note, lines_size, without_trailers
-from satchel.answer.sections import Follow, Group, subtract
+from satchel.answer.sections import FindCompanions, Group, subtract
 from satchel.answer.source_lines import Lines, joined, without_blank_ends
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN, excerpt
 from satchel.text import pattern
@@ -150,7 +150,7 @@ def import_lines(
         size = sum(text.characters(*shown) for shown in ranges) / CHARACTERS_PER_TOKEN
         value = candidate.value + math.log(weights.IMPORT_VALUE)
         steps = (Step(Detail.LINE, tuple(ranges)),)
-        return [Candidate(candidate.hit, value, size, ranges[0][0], lambda: steps, leader=candidate)]
+        return [Candidate(candidate.hit, value, size, ranges[0][0], lambda: steps, companion_of=candidate)]
 
     return needed
 
@@ -189,7 +189,7 @@ def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Can
     size = sum(lines_size(lines, *span) for span in missing)
     steps = (Step(Detail.SPAN, tuple(missing)),)
     value = candidate.value - (weights.PARTIAL_DROP if candidate.hit.partial else 0.0)
-    return [Candidate(candidate.hit, value, size, missing[0][0], lambda: steps, leader=candidate)]
+    return [Candidate(candidate.hit, value, size, missing[0][0], lambda: steps, companion_of=candidate)]
 
 
 def rest_of_best(candidate: Candidate, group: Group) -> Candidate | None:
@@ -203,7 +203,7 @@ def rest_of_best(candidate: Candidate, group: Group) -> Candidate | None:
     if not missing or whole[1] - whole[0] >= WHOLE_BEST_LINES or size > WHOLE_BEST_TOKENS:
         return None
     steps = (Step(Detail.SPAN, tuple(missing)),)
-    return Candidate(candidate.hit, candidate.value, size, missing[0][0], lambda: steps, leader=candidate)
+    return Candidate(candidate.hit, candidate.value, size, missing[0][0], lambda: steps, companion_of=candidate)
 
 
 def more_of_record(candidate: Candidate, step: Step, terms: AbstractSet[str]) -> list[Candidate]:
@@ -218,23 +218,33 @@ def more_of_record(candidate: Candidate, step: Step, terms: AbstractSet[str]) ->
     if len(made.text) <= len(step.text):
         return []
     size = (len(made.text) - len(step.text)) / CHARACTERS_PER_TOKEN
-    value, leader = candidate.value - LONGER_DROP, candidate.leader or candidate
-    return [replace(candidate, value=value, size=size, make=lambda: (made,), shrink=None, pinned=False, leader=leader)]
+    value, companion_of = candidate.value - LONGER_DROP, candidate.companion_of or candidate
+    return [
+        replace(
+            candidate,
+            value=value,
+            size=size,
+            make=lambda: (made,),
+            shrink=None,
+            pinned=False,
+            companion_of=companion_of,
+        )
+    ]
 
 
 Imports = Callable[[Candidate, Step], Sequence[Candidate]]
 
 
-def followers(imports: Imports | None, terms: AbstractSet[str]) -> Follow:
+def companion_finder(imports: Imports | None, terms: AbstractSet[str]) -> FindCompanions:
     """Return a function from a shown step to its companions."""
 
-    def follow(candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
+    def find_companions(candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
         if group.lines is None:
             return more_of_record(candidate, step, terms)
-        if candidate.leader is not None:
+        if candidate.companion_of is not None:
             return []
         rest = rest_of_function(candidate, step, group)
         # A call site is clear without the imports of its file.
         return rest if imports is None or candidate.hit.partial else [*imports(candidate, step), *rest]
 
-    return follow
+    return find_companions

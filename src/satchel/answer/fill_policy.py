@@ -150,10 +150,10 @@ def is_weak_match(searched: Searched, sections: Sequence[Section]) -> bool:
     asked, scope = searched.asked, searched.scope
     if scope.plan or asked.change is not None or asked.pins:
         return False
-    return not is_led(sections) and is_weak(searched.strength, scope.min_score)
+    return not has_lifted(sections) and is_weak(searched.strength, scope.min_score)
 
 
-def is_led(sections: Sequence[Section]) -> bool:
+def has_lifted(sections: Sequence[Section]) -> bool:
     """Return whether the question names a line or a definition that is shown first."""
     return any(candidate.is_lifted for section in sections for candidate in section.candidates)
 

@@ -15,7 +15,7 @@ from itertools import chain
 
 from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Narrowing, Step, lines_size, signature_range
-from satchel.answer.sections import Follow, Group, Section
+from satchel.answer.sections import FindCompanions, Group, Section
 from satchel.answer.source_lines import Lines, joined, trimmed, whole_statements
 from satchel.answer.truncation import matched_terms
 from satchel.types import Detail, Kind, Range
@@ -48,8 +48,8 @@ def with_glimpses(section: Section, terms: AbstractSet[str], rarities: Mapping[s
         else candidate
         for candidate in section.candidates
     )
-    follow = partial(_later, section.follow, least) if section.follow is not None else None
-    return replace(section, candidates=candidates, follow=follow)
+    find_companions = partial(_later, section.find_companions, least) if section.find_companions is not None else None
+    return replace(section, candidates=candidates, find_companions=find_companions)
 
 
 def _glimpse(candidate: Candidate, lines: Lines, terms: AbstractSet[str], rarities: Mapping[str, float]) -> Candidate:
@@ -113,7 +113,9 @@ def _coverage(counts: Mapping[str, int], rarities: Mapping[str, float]) -> float
     return sum(rarities.get(term, 0.0) * count / (count + 1) for term, count in sorted(counts.items()))
 
 
-def _later(follow: Follow, least: float, candidate: Candidate, step: Step, group: Group) -> Sequence[Candidate]:
+def _later(
+    find_companions: FindCompanions, least: float, candidate: Candidate, step: Step, group: Group
+) -> Sequence[Candidate]:
     """Return the companions of a candidate, the rest of a glimpse, which is worth less than `least`, after others."""
-    made = follow(candidate, step, group)
+    made = find_companions(candidate, step, group)
     return made if candidate.value >= least else [other.valued(other.value - weights.REST_DROP) for other in made]

@@ -115,7 +115,7 @@ class Hops:
         best = {
             candidate.chunk.id: candidate
             for candidate, _ in packing.picks
-            if candidate.kind is Kind.CODE and candidate.leader is None
+            if candidate.kind is Kind.CODE and candidate.companion_of is None
         }
         candidates = sorted(best.values(), key=lambda candidate: -candidate.value)[: weights.FOLLOWED]
         found: list[Hop] = []
@@ -371,7 +371,7 @@ class _PlaceFinder:
     def _unshown(self, group: str) -> Iterator[Candidate]:
         """Yield the candidates of a file that are not shown."""
         for candidates in self._rejected.values():
-            yield from (other for other in candidates if other.group == group and other.leader is None)
+            yield from (other for other in candidates if other.group == group and other.companion_of is None)
 
     def _hops(self, why: str, definition: CodeDefinition) -> list[Hop]:
         part = self._relations.code.part(definition.row)

@@ -13,7 +13,7 @@ from operator import itemgetter
 from satchel.answer import weights
 from satchel.answer.bearing import gives_lessons, in_order, lesson_tokens
 from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
-from satchel.answer.companions import followers, import_lines
+from satchel.answer.companions import companion_finder, import_lines
 from satchel.answer.fill_policy import is_of_documents, level_of, reason_in
 from satchel.answer.findings import Searched
 from satchel.answer.floors import section_floor
@@ -24,7 +24,7 @@ from satchel.answer.plans import PlannedSection, role_is_asked
 from satchel.answer.request import Budget, SearchScope
 from satchel.answer.resources import Resources
 from satchel.answer.sections import (
-    Follow,
+    FindCompanions,
     Group,
     Section,
     by_priority,
@@ -147,8 +147,8 @@ def _section(searched: Searched, budget: Budget, workspaces: Sequence[_Part]) ->
         candidates = _on_one_scale([candidates for _, candidates, _ in workspaces], measure)
     lines = {path: text for *_, texts in workspaces for path, text in texts.items()}
     imports = import_lines(lines, searched.resources.lines.outline) if budget.imports else None
-    follow = followers(imports, searched.terms)
-    follow = _following_without_prose(follow) if budget.places else follow
+    find_companions = companion_finder(imports, searched.terms)
+    find_companions = _following_without_prose(find_companions) if budget.places else find_companions
     if planned.kind.traits.is_prose and asks_for_a_recipe(searched.asked.query):
         planned = planned._replace(weight=planned.weight * weights.RECIPE_FACTOR)
     query, scope, own_share = searched.findings.query, searched.scope, 0
@@ -168,7 +168,7 @@ def _section(searched: Searched, budget: Budget, workspaces: Sequence[_Part]) ->
         lines,
         planned.limit,
         reserve=budget.reserves.get(planned.kind, own_share),
-        follow=follow,
+        find_companions=find_companions,
         title=planned.title,
         level=level,
         best=max((candidate.value for candidate in leveled if not candidate.is_lifted), default=-math.inf),
@@ -281,9 +281,9 @@ def _without_prose(candidate: Candidate, lines: Lines) -> Candidate:
     return candidate.trimmed(lambda shown: subtract(shown, prose), sum(lines_size(lines, *span) for span in kept))
 
 
-def _following_without_prose(follow: Follow) -> Follow:
+def _following_without_prose(find_companions: FindCompanions) -> FindCompanions:
     def shorter(candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
-        made = follow(candidate, step, group)
+        made = find_companions(candidate, step, group)
         return [other if group.lines is None else _without_prose(other, group.lines) for other in made]
 
     return shorter

@@ -113,7 +113,7 @@ def _pieces(group: Group) -> tuple[Piece, ...]:
     """Return the shown ranges, cut where one chunk ends and the next begins."""
     assert group.lines is not None
     pieces: list[Piece] = []
-    companions = (step for candidate, step in group.picks if candidate.leader and step.detail is Detail.LINE)
+    companions = (step for candidate, step in group.picks if candidate.companion_of and step.detail is Detail.LINE)
     imported = {start for step in companions for start, _ in step.ranges}
     for (start, end), shown in _by_range(group.ranges, _chunks(group)):
         cuts = {start} | {chunk.start for chunk in shown if start < chunk.start <= end}
@@ -233,7 +233,9 @@ def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[
     first, _ = group.picks[0]
     location, fields = first.chunk.location, first.chunk.fields
     is_given = any(signal.name == "given" for signal in first.hit.signals)
-    own = [c.chunk.location for c, _ in group.picks if is_given and c.leader is None and c.chunk.location is not None]
+    own = [
+        c.chunk.location for c, _ in group.picks if is_given and c.companion_of is None and c.chunk.location is not None
+    ]
     freshness = gravest(piece.freshness for piece in pieces)
     return {
         "file_path": path,
@@ -247,7 +249,7 @@ def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[
         **({"type": first.chunk.fields["type"]} if "type" in first.chunk.fields else {}),
         **{name: fields[name] for name in ("redacted", "cleaned") if name in fields},
         **({"also_at": also} if (also := also_at(group)) else {}),
-        "entities": list({c.chunk.id: entity_row(c) for c, _ in group.picks if c.leader is None}.values()),
+        "entities": list({c.chunk.id: entity_row(c) for c, _ in group.picks if c.companion_of is None}.values()),
     }
 
 

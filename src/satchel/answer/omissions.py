@@ -196,7 +196,7 @@ def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> tuple[list[tup
 
 def _is_place(candidate: Candidate, least: float, *, is_begun: bool) -> bool:
     """Return whether a candidate may be named: worth it, and not begun, unless passages of a long function are left."""
-    has_lines = candidate.leader is None and candidate.value >= least and bool(candidate.steps)
+    has_lines = candidate.companion_of is None and candidate.value >= least and bool(candidate.steps)
     return has_lines and (not is_begun or is_long_function(candidate.chunk))
 
 

@@ -273,21 +273,21 @@ class Packing:
                 self._waiting.append(entry)
             else:
                 self.rejected[section][candidate] = reason or BUDGET
-                if self.inputs.is_strict and not reason and not candidate.pinned and candidate.leader is None:
+                if self.inputs.is_strict and not reason and not candidate.pinned and candidate.companion_of is None:
                     barrier = max(barrier, candidate.value - self._clearly_less)
         return used
 
     def _companions(self, section: Section, candidate: Candidate) -> Sequence[Candidate]:
         """Return the companions of a candidate that was just shown."""
-        if section.follow is None:
+        if section.find_companions is None:
             return ()
         group = self.groups[section][candidate.group]
-        return section.follow(candidate, group.picks[-1][1], group)
+        return section.find_companions(candidate, group.picks[-1][1], group)
 
     def _refusal(self, section: Section, candidate: Candidate, least: float, barrier: float) -> str | None:
         """Return why a candidate is not even tried, None where it is tried."""
         groups = self.groups[section]
-        if candidate.leader is not None and candidate.leader not in self.shown:
+        if candidate.companion_of is not None and candidate.companion_of not in self.shown:
             return VALUE
         is_full = len(groups) >= section.item_limit or self._items >= self.inputs.most_items
         if is_full and candidate.group not in groups:
@@ -305,7 +305,7 @@ class Packing:
 
     def _has_twin(self, section: Section, candidate: Candidate) -> bool:
         """Return whether a shown candidate has the same full text; it then lists this one as another origin."""
-        if candidate.pinned or candidate.leader is not None or not self.inputs.merges_twins:
+        if candidate.pinned or candidate.companion_of is not None or not self.inputs.merges_twins:
             return False
         ends = self._ends(section, candidate)
         if not ends:

@@ -13,7 +13,7 @@ from satchel.answer import weights
 from satchel.answer.fill_policy import (
     FillPolicy,
     fill_policy,
-    is_led,
+    has_lifted,
     is_weak_match,
     leading_prose,
     past_words,
@@ -159,7 +159,7 @@ def _policy(
     policy = fill_policy(
         searched,
         budget,
-        1.0 if is_sure or is_led(sections) else searched.strength,
+        1.0 if is_sure or has_lifted(sections) else searched.strength,
         is_weak=not is_known and scope.kinds != (Kind.CONTEXT,) and is_weak_match(searched, sections),
         unsure=unsure and first_kind not in PROSE_KINDS,  # code beside what answers better needs no second look
         call_sites=(*told.notes, *call_site_lines(listing, counter(budget.tokenizer), budget.max_tokens)),

@@ -81,7 +81,7 @@ class Group:
         return subtract(together, self.lines.sent) if self.lines is not None and self.lines.sent else together
 
 
-Follow = Callable[[Candidate, Step, Group], Sequence[Candidate]]
+FindCompanions = Callable[[Candidate, Step, Group], Sequence[Candidate]]
 """Returns the companions of a shown step, such as imports and the rest of its function."""
 
 
@@ -119,7 +119,7 @@ class Section:
     lines: Mapping[str, Lines]
     item_limit: int
     reserve: int = 0
-    follow: Follow | None = None
+    find_companions: FindCompanions | None = None
     title: str = ""
     level: float = 0.0
     best: float = -math.inf

@@ -23,7 +23,7 @@ from satchel.answer.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
 from satchel.answer.items import build_item
 from satchel.answer.pins import Pin, Pinned
 from satchel.answer.render.labels import listed_title
-from satchel.answer.sections import Follow, Group, Section, by_priority, subtract
+from satchel.answer.sections import FindCompanions, Group, Section, by_priority, subtract
 from satchel.answer.source_lines import Lines, joined
 from satchel.safety.trust import handle
 from satchel.system import state_files, telemetry
@@ -233,15 +233,15 @@ class Account:
     def filtered(self, section: Section) -> Section:
         """Return a section without what the session has, and without the imports that it has."""
         candidates, lines = self.sift(section.candidates, section.lines, section.share)
-        follow = None if section.follow is None else self._unsent(section.follow, lines)
-        return replace(section, candidates=by_priority(candidates), lines=lines, follow=follow)
+        find_companions = None if section.find_companions is None else self._unsent(section.find_companions, lines)
+        return replace(section, candidates=by_priority(candidates), lines=lines, find_companions=find_companions)
 
-    def _unsent(self, follow: Follow, lines: Mapping[str, Lines]) -> Follow:
+    def _unsent(self, find_companions: FindCompanions, lines: Mapping[str, Lines]) -> FindCompanions:
         """Return companions without the imports that the session has; these get no reference."""
 
         def unsent(candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
             kept = []
-            for companion in follow(candidate, step, group):
+            for companion in find_companions(candidate, step, group):
                 rest: Candidate | None = companion
                 if companion.steps[0].detail is Detail.LINE:
                     text = lines[companion.group]
@@ -389,14 +389,14 @@ class Account:
         assert location is not None
         if not history.ranges:
             return candidate
-        is_led = candidate.leader is not None  # then its lines are not those of its chunk
+        is_companion = candidate.companion_of is not None  # then its lines are not those of its chunk
         own = (location.start_line, location.end_line)
         new = subtract([own], history.ranges)
-        if not is_led and new == [own]:
+        if not is_companion and new == [own]:
             return candidate
-        least = 0 if is_led else answer_weights.SLIVER_TOKENS
+        least = 0 if is_companion else answer_weights.SLIVER_TOKENS
         # Where the session has everything that the candidate could show, its steps need not be computed.
-        is_sent = not is_led and not any(
+        is_sent = not is_companion and not any(
             map(str.strip, (line for a, b in new for line in history.lines.lines[a - 1 : b]))
         )
         whole = [own] if is_sent else joined(candidate.steps[0].ranges)

@@ -380,7 +380,9 @@ def _with_covered(context: Context, section: Section, packing: Packing, dropped:
 def _with_rows(item: ContextItem, covered: Iterable[Candidate]) -> ContextItem:
     """Return the item with the entities inside shown ones: a method whose class is shown in full."""
     rows = [
-        entity_row(candidate) for candidate in covered if candidate.leader is None and candidate.group == item.title
+        entity_row(candidate)
+        for candidate in covered
+        if candidate.companion_of is None and candidate.group == item.title
     ]
     if not rows or item.location is None:
         return item

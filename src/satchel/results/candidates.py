@@ -99,7 +99,9 @@ class EntityCandidates:
     def section(self, whole_files: Sequence[Candidate], *, imports: bool) -> Section:
         """Return one section with the candidates and these files, in one order over all types."""
         every = tuple(sorted([*self.candidates, *whole_files], key=lambda candidate: -candidate.value))
-        return Section(Kind.CODE, 1.0, every, self.lines, max(len(every), 1), follow=self._imports if imports else None)
+        return Section(
+            Kind.CODE, 1.0, every, self.lines, max(len(every), 1), find_companions=self._imports if imports else None
+        )
 
     def most_tokens(self, size: float, room: float, budget: Budget) -> float:
         """Return the tokens for a shortened entity of this size in this room: half, or what the others leave of it."""
@@ -110,7 +112,7 @@ class EntityCandidates:
 
     def _imports(self, candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
         outline = self.outlines.get(candidate.group)
-        if group.lines is None or outline is None or candidate.leader is not None:
+        if group.lines is None or outline is None or candidate.companion_of is not None:
             return []
         imports = self.imports.setdefault(candidate.group, ImportIndex(outline))
         ranges = binding(group.lines.lines, imports, step.ranges)
@@ -274,21 +276,21 @@ def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place
     )
 
 
-def _import(leader: Candidate, lines: Lines, start: int, end: int) -> Candidate:
+def _import(companion_of: Candidate, lines: Lines, start: int, end: int) -> Candidate:
     """Return a candidate for import lines, shown only beside the code that uses them, and next to it in rank."""
     chunk = Chunk(
-        f"{leader.kind}:{lines.path}#L{start}-{end}",
-        leader.kind,
+        f"{companion_of.kind}:{lines.path}#L{start}-{end}",
+        companion_of.kind,
         "",
         "",
         Location(lines.path, start, end, lines.content_hash),
         Role.GAP,
-        fields={"type": "import", "language": leader.chunk.fields.get("language", "")},
+        fields={"type": "import", "language": companion_of.chunk.fields.get("language", "")},
     )
-    value = leader.value - RANK_STEP / 4
-    hit = Hit(chunk, leader.hit.relevance, value, (ScoredSpan(start, end, value),))
+    value = companion_of.value - RANK_STEP / 4
+    hit = Hit(chunk, companion_of.hit.relevance, value, (ScoredSpan(start, end, value),))
     steps = [Step(Detail.FULL, ((start, end),))]
-    return Candidate(hit, value, lines_size(lines, start, end), start, lambda: steps, leader=leader)
+    return Candidate(hit, value, lines_size(lines, start, end), start, lambda: steps, companion_of=companion_of)
 
 
 _CONTENT = ("content", "text", "message", "body", "code", "signature")

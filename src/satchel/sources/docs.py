@@ -87,8 +87,8 @@ def _sections(lines: Sequence[str], headings: Sequence[Heading]) -> Iterator[Par
     else:
         first = 0
     path: list[Heading] = []
-    followers = [heading.row for heading in headings[1:]] + [end]
-    for heading, follower in zip(headings, followers, strict=True):
+    companion_finder = [heading.row for heading in headings[1:]] + [end]
+    for heading, follower in zip(headings, companion_finder, strict=True):
         while path and path[-1].level >= heading.level:
             path.pop()
         path.append(heading)
