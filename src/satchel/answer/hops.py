@@ -70,7 +70,7 @@ MAX_COMMITS = 200
 
 
 class Hop(NamedTuple):
-    """A place to look at next: why, its lines (from 1), its name, and its best line. A `late` one comes last."""
+    """A place to look at next: why, its lines (from 1), its name, and its best line. A `is_last` one comes last."""
 
     why: str
     path: str
@@ -79,7 +79,7 @@ class Hop(NamedTuple):
     name: str
     line: int
     text: str
-    late: bool = False
+    is_last: bool = False
 
     @property
     def is_rare(self) -> bool:
@@ -122,7 +122,7 @@ class Hops:
         for home, relations in self._homes:
             finder = _PlaceFinder(packing, home, relations)
             named = [[*finder.rare(self._named)], finder.named(self._named, self._terms)]
-            rare, defined = ([hop._replace(late=self._is_long) for hop in hops] for hops in named)
+            rare, defined = ([hop._replace(is_last=self._is_long) for hop in hops] for hops in named)
             found = [*rare, *found, *defined]
             own = [
                 candidate
@@ -134,7 +134,7 @@ class Hops:
             found += [hop for worth, hop in used if worth][: weights.USED_PLACES]
             classes = {(candidate.group, candidate.chunk.title.rpartition(".")[0]) for candidate in own}
             more = [hop for worth, hop in used if worth or (hop.path, hop.name.rpartition(".")[0]) in classes]
-            found += [hop._replace(late=True) for hop in more if hop not in found][: weights.USED_PLACES]
+            found += [hop._replace(is_last=True) for hop in more if hop not in found][: weights.USED_PLACES]
             found += [hop for candidate in own[:1] for hop in finder.callers(candidate)]
             found += [hop for candidate in own[:1] for hop in finder.changed_together(candidate)]
         return _merged(found)
@@ -146,7 +146,7 @@ def _merged(found: Iterable[Hop]) -> list[Hop]:
     for hop in found:
         known = first.setdefault((hop.path, hop.line), hop)
         if known.end < hop.end:
-            first[hop.path, hop.line] = hop._replace(why=known.why, late=known.late)
+            first[hop.path, hop.line] = hop._replace(why=known.why, is_last=known.is_last)
     return list(first.values())
 
 
@@ -332,8 +332,8 @@ class _PlaceFinder:
         callers = self._relations.callers(own, weights.FEW_CALLS)
         sites = [site for site in callers.sites if not site.secondary]
         dropped = _dropped(sites) if _GIVES.search(self._lines[candidate.group].text(*_span(location))) else []
-        late = not is_short or len(sites) != 1 or callers.unread > 0
-        if late:
+        is_last = not is_short or len(sites) != 1 or callers.unread > 0
+        if is_last:
             owner, _, _ = own.qualified.rpartition(".")
             near = [site for site in sites if site.path == own.path and site.name.rpartition(".")[0] == owner != ""]
             sites = [site for site in near if site.name != own.qualified] if len(near) <= weights.FEW_CALLS else []
@@ -341,7 +341,7 @@ class _PlaceFinder:
             is_dropped = site in dropped
             why = _DROPPED_BY if is_dropped else _CALLED_BY
             for hop in self._at(why, site.path, (site.line, site.line), site.name, site.line, ""):
-                yield hop._replace(late=late and not is_dropped)  # few, and a likely place of a fault
+                yield hop._replace(is_last=is_last and not is_dropped)  # few, and a likely place of a fault
 
     def changed_together(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the best match in each file that most commits of the file of a candidate changed, too, where one is."""
@@ -351,7 +351,7 @@ class _PlaceFinder:
             if best is not None and (location := best.chunk.location) is not None:
                 span = _span(location)
                 for hop in self._at(_CHANGES_WITH, other, span, best.chunk.title, span[0], ""):
-                    yield hop._replace(late=True)
+                    yield hop._replace(is_last=True)
 
     def _changed_with(self, path: str) -> Iterator[str]:
         """Yield the files that most commits of a file changed, too, the most frequent first."""

@@ -108,7 +108,7 @@ def _parts(
         lessons = in_order(hits) if is_lessons else []
         candidates += [lesson_candidate(hit, resources).valued(-place) for place, hit in enumerate(lessons)]
         if budget.places and planned.kind is Kind.CODE:
-            candidates = [_less_if_aside(candidate, query) for candidate in candidates]
+            candidates = [_lowered_if_minor(candidate, query) for candidate in candidates]
         failures += problems
         if resources.prefix:  # what is remembered for all workspaces, and a commit of two clones, is found in each
             candidates = [candidate for candidate in candidates if candidate.chunk.id not in seen]
@@ -118,7 +118,7 @@ def _parts(
     return parts, failures
 
 
-def _less_if_aside(candidate: Candidate, query: Query) -> Candidate:
+def _lowered_if_minor(candidate: Candidate, query: Query) -> Candidate:
     """Return what seldom decides with less value: lines outside of functions, getters, tests inside the file.
 
     Not what the question names.

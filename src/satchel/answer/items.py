@@ -31,7 +31,7 @@ def build_items(packing: Packing, key: bytes, built: dict[Group, ContextItem] | 
     items, known = [], built if built is not None else {}
     for section, groups in packing.groups.items():
         ranked = sorted(groups.values(), key=partial(_rank, unsure=packing.inputs.unsure))
-        ranked.sort(key=lambda group: group.key in packing.late)
+        ranked.sort(key=lambda group: group.key in packing.added_late)
         if section.kind is Kind.CONVERSATION:
             sessions = list(dict.fromkeys(_session(group) for group in ranked))
             ranked.sort(key=lambda group: (sessions.index(_session(group)), group.key))

@@ -144,8 +144,8 @@ class PlaceList(NamedTuple):
 def places(packing: Packing, terms: AbstractSet[str], most: int, hops: Sequence[Hop] = ()) -> PlaceList:
     """Return at most `most` of the best places that are not shown: first hops, then matches by file, then late hops."""
     hops = sorted(hops, key=lambda hop: not hop.is_rare)
-    early = [hop for hop in hops if not hop.late][: weights.HOP_PLACES]
-    best, others = _unshown(packing, early, max(most - len(early), 0))
+    first_hops = [hop for hop in hops if not hop.is_last][: weights.HOP_PLACES]
+    best, others = _unshown(packing, first_hops, max(most - len(first_hops), 0))
     found = [_place(omissions, lines, terms) for omissions, lines in best]
     paths = [*dict.fromkeys(place.path for place in found)]
     found.sort(key=lambda place: paths.index(place.path))
@@ -155,10 +155,10 @@ def places(packing: Packing, terms: AbstractSet[str], most: int, hops: Sequence[
         for omission in omissions
         for line in range(omission.start, omission.end + 1)
     }
-    late = [hop for hop in hops if hop.late and (hop.is_caller or (hop.path, hop.line) not in told)]
+    last_hops = [hop for hop in hops if hop.is_last and (hop.is_caller or (hop.path, hop.line) not in told)]
     led = {(hop.path, hop.start): hop.why for hop in hops if hop.is_changed_together}
     found = [place._replace(why=led.get((place.path, place.ranges[0][0]), place.why)) for place in found]
-    rows = [*map(_hop_place, early), *found, *map(_hop_place, late)][:most]
+    rows = [*map(_hop_place, first_hops), *found, *map(_hop_place, last_hops)][:most]
     return PlaceList(tuple(rows), others)
 
 
@@ -209,7 +209,7 @@ def _whole(omission: Omission, candidate: Candidate, lines: Lines) -> Omission:
     assert location is not None
     start, end = without_blank_ends(lines.lines, location.start_line, location.end_line)
     if candidate.chunk.role is Role.GAP:
-        start = next((line for line in range(start, end) if not _is_aside(lines.lines[line - 1])), end)
+        start = next((line for line in range(start, end) if not _is_remark(lines.lines[line - 1])), end)
     if end - start >= LONG_PLACE:
         return omission
     return omission._replace(
@@ -217,7 +217,7 @@ def _whole(omission: Omission, candidate: Candidate, lines: Lines) -> Omission:
     )
 
 
-def _is_aside(text: str) -> bool:
+def _is_remark(text: str) -> bool:
     """Return whether a line is a comment, an import or blank."""
     return not text.strip() or COMMENT.match(text) is not None or IMPORT.match(text) is not None
 
@@ -247,7 +247,7 @@ def _with_best_line(hit: Hit, freshener: Freshener, terms: AbstractSet[str]) -> 
 def best_line(texts: Sequence[str], terms: AbstractSet[str]) -> int:
     """Return the index of the line that matches best, rather one of code than one of a remark."""
     gains = matches(texts, terms)
-    remarks = list(map(_is_aside, texts))
+    remarks = list(map(_is_remark, texts))
     return max(range(len(texts)), key=lambda index: (gains[index] - remarks[index], not remarks[index], -index))
 
 

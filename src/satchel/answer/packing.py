@@ -123,7 +123,7 @@ class Packing:
         self._clearly_less = weights.CLEARLY_LESS if inputs.clearly_less is None else inputs.clearly_less
         self.groups: dict[Section, dict[str, Group]] = {section: {} for section in inputs.sections}
         self.shown: set[Candidate] = set()
-        self.late: set[str] = set()
+        self.added_late: set[str] = set()
         self.rejected: dict[Section, dict[Candidate, str]] = {section: {} for section in inputs.sections}
         bests = {section: section.highest_value for section in inputs.sections}
         ranges = {section: inputs.range_of(section) for section in inputs.sections}
@@ -207,7 +207,7 @@ class Packing:
                 del reasons[candidate]
                 self._waiting.append(self._entry(section, candidate))
         used = self._pass(room, None)
-        self.late |= {key for groups in self.groups.values() for key in groups} - begun
+        self.added_late |= {key for groups in self.groups.values() for key in groups} - begun
         return used
 
     def offer(self, section: Section, candidate: Candidate, room: int) -> bool:

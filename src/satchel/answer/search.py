@@ -111,11 +111,11 @@ class _WorkspaceSearch:
         self, sections: Sequence[PlannedSection], files: Sequence[str]
     ) -> tuple[list[Gathered], list[Failure]]:
         """Return the results of all sections. Lessons follow from the `files` of a situation, else from those found."""
-        late = [section for section in sections if gives_lessons(self.asked, self.scope, self.query, section.kind)]
-        rows, failures = self._gather([section for section in sections if section not in late])
-        if late:
-            led_to, unsearched = (list(files), []) if files else self._led_to(rows)
-            found, more = self._gather(late, led_to)
+        deferred = [section for section in sections if gives_lessons(self.asked, self.scope, self.query, section.kind)]
+        rows, failures = self._gather([section for section in sections if section not in deferred])
+        if deferred:
+            question_files, unsearched = (list(files), []) if files else self._files_of_question(rows)
+            found, more = self._gather(deferred, question_files)
             bearing = [_with_texts(row, self.resources.store_of(row.section.kind)) for row in found]
             rows = [*rows, *_best_lessons(bearing, self.max_tokens)]
             rows.sort(key=lambda row: sections.index(row.section))
@@ -123,13 +123,13 @@ class _WorkspaceSearch:
         return rows, failures
 
     def _gather(
-        self, sections: Sequence[PlannedSection], led_to: Sequence[str] | None = None
+        self, sections: Sequence[PlannedSection], question_files: Sequence[str] | None = None
     ) -> tuple[list[Gathered], list[Failure]]:
-        """Return the results of these sections; `led_to` as in `search_records`."""
-        search = partial(self._section, led_to=led_to)
+        """Return the results of these sections; `question_files` as in `search_records`."""
+        search = partial(self._section, question_files=question_files)
         return gather(sections, search, self.resources.open_executor, self.scope.deadline_seconds)
 
-    def _led_to(self, rows: Sequence[Gathered]) -> tuple[list[str], list[Failure]]:
+    def _files_of_question(self, rows: Sequence[Gathered]) -> tuple[list[str], list[Failure]]:
         """Return the files the question leads to, best first; code and documents are searched if they were not yet."""
         failures: list[Failure] = []
         if all(row.section.kind not in LINE_KINDS for row in rows):
@@ -138,7 +138,7 @@ class _WorkspaceSearch:
         paths = [hit.chunk.location.path for row in rows for hit in row.result.hits if hit.chunk.location is not None]
         return list(dict.fromkeys(paths)), failures
 
-    def _section(self, section: PlannedSection, led_to: Sequence[str] | None) -> SearchResult:
+    def _section(self, section: PlannedSection, question_files: Sequence[str] | None) -> SearchResult:
         asked, scope, query, kind = self.asked, self.scope, self.query, section.kind
         store = self.resources.store_of(kind)
         filters = scope.filters if section.filters is None else section.filters
@@ -154,10 +154,10 @@ class _WorkspaceSearch:
         ask = partial(
             search_kind, store, kind, candidates=candidate_count(self.max_tokens), silent=silent(scope.searches),
             filters=filters, least_share=LEAST_PROSE if has_floor else 0.0,
-            likeness=scores(store, kind, self.meaning, worded), now=asked.now, led_to=led_to,
+            likeness=scores(store, kind, self.meaning, worded), now=asked.now, question_files=question_files,
         )  # fmt: skip
         if section.question and kind in LESSON_KINDS:  # after a failure
-            ask = partial(ask, led_to=own_files(query), intent=Intent.FAILS)
+            ask = partial(ask, question_files=own_files(query), intent=Intent.FAILS)
         result = ask(analyse(section.question)) if section.question else ask(query, votes=self._votes)
         if asked.change is not None and kind in MEMORY_KINDS:
             from satchel.search.change_impact import with_past

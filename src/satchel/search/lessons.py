@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 BEARS, FILE, WORK = "bears", "file named", "kind of work"
 """Names of signals: how much a record bears on a request, on one scale for all kinds, and two kinds of evidence."""
 
-LED_TO = 3
+MAX_QUESTION_FILES = 3
 """Files that a request leads to, the best first: a record that names one of them is about the same place."""
 
 
@@ -179,7 +179,7 @@ def _evidence(
     work = _working(lexicon, query) if is_change else np.zeros(total)
     by_chance = _shares_numbers_alone(lexicon, query, found) & (work == 0)
     words = np.where(by_chance, 0.0, np.bincount(found.units, np.repeat(scores.term_shares, found.sizes), total))
-    named_files = paths[:LED_TO] if is_change else paths if intent is Intent.FAILS else ()
+    named_files = paths[:MAX_QUESTION_FILES] if is_change else paths if intent is Intent.FAILS else ()
     return _Evidence(
         words,
         # What has no meaning, as a record that was replaced, speaks by its words alone.

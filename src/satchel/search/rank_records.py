@@ -136,12 +136,12 @@ def search_records(
     now: float = 0.0,
     likeness: Likeness | None = None,
     silent: AbstractSet[SearchStrategy] = frozenset(),
-    led_to: Sequence[str] | None = None,
+    question_files: Sequence[str] | None = None,
     intent: Intent | None = None,
 ) -> SearchResult:
     """Rank the records of one kind; at most `candidates` of those that the filters admit, each once.
 
-    With `led_to`, the files that the question leads to, only the lessons that bear on it are found (`lessons.py`);
+    With `question_files`, the files of the question, only the lessons that bear on it are found (`lessons.py`);
     after a failure, which is an `intent`, in the order of a search.
 
     Recency is relative to `now` (seconds since the epoch, 0 for unknown). A record matches by the share
@@ -172,11 +172,11 @@ def search_records(
         ranked, weight = _joined(kind, words, scores.chunk_matched, vectors)
         signals = [_Column("words", words, 1 - weight), _Column("vectors", similar.cosine, weight)]
     meaning, found = None if likeness is None else vectors, None
-    if led_to is not None and intent is Intent.FAILS:
-        bears = bearing(store, kind, query, scores, matched, meaning, led_to, intent).total > 0
+    if question_files is not None and intent is Intent.FAILS:
+        bears = bearing(store, kind, query, scores, matched, meaning, question_files, intent).total > 0
         ranked, matched = np.where(bears, ranked, 0.0), np.where(bears, matched, 0.0)
-    elif led_to is not None:
-        found = bearing(store, kind, query, scores, matched, meaning, led_to, intent)
+    elif question_files is not None:
+        found = bearing(store, kind, query, scores, matched, meaning, question_files, intent)
         ranked, matched = found.total, np.minimum(found.total, 1.0)
         signals = _evidence(found, has_meaning=meaning is not None)
     is_theme = query.is_broad and kind in LESSON_KINDS

@@ -68,7 +68,7 @@ def search_kind(
     likeness: Likeness | None = None,
     silent: AbstractSet[SearchStrategy] = frozenset(),
     least_share: float = 0.0,
-    led_to: Sequence[str] | None = None,
+    question_files: Sequence[str] | None = None,
     intent: Intent | None = None,
 ) -> SearchResult:
     """Rank the chunks of one kind. The result is empty for a question without meaningful terms.
@@ -76,7 +76,7 @@ def search_kind(
     `votes` are those of the commits for this question; pass the same object for every kind to compute them once.
     `candidates` counts spans of files, by default `CANDIDATE_SPANS`; of records there are fewer
     (`SPANS_PER_RECORD`).
-    `filters`, `now` and `led_to` (see `search_records`) concern records only. `silent` strategies
+    `filters`, `now` and `question_files` (see `search_records`) concern records only. `silent` strategies
     take no part. Chunks of files with less than `least_share` of the best
     relevance are left out, except where a trace leads to one.
     """
@@ -86,7 +86,7 @@ def search_kind(
     candidates = CANDIDATE_SPANS if candidates is None else candidates
     if kind in RECORD_KINDS:
         most = -(-candidates // SPANS_PER_RECORD)
-        most = max(most, LESSON_CANDIDATES) if led_to is not None else most
+        most = max(most, LESSON_CANDIDATES) if question_files is not None else most
         return search_records(
             store,
             kind,
@@ -96,7 +96,7 @@ def search_kind(
             now=now,
             likeness=likeness,
             silent=silent,
-            led_to=led_to,
+            question_files=question_files,
             intent=intent,
         )
     if SearchStrategy.DENSE in silent:
