@@ -11,7 +11,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.cli.application import run
-from satchel.index.build import build, look_at_files
+from satchel.index.build import build, scan_files
 from satchel.index.run import HISTORY_LATER, IndexReport, Quiet
 from satchel.mcp.running import EngineRunner
 from satchel.operations.ask import CONTEXT_QUERY
@@ -37,7 +37,7 @@ def index(root: Path, tmp_path: Path) -> Iterator[Index]:
 
 
 def files_first(index: Index) -> IndexReport:
-    seen = look_at_files(index.store, index.root, index.options, never)
+    seen = scan_files(index.store, index.root, index.options, never)
     return build(index.store, index.root, index.options, Quiet(), never, seen)
 
 

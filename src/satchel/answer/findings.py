@@ -195,15 +195,15 @@ class Searched:
         """What the question names and no workspace has, after a look at the files that are not indexed."""
         first, *others = [findings.missing_words(resources) for resources, findings in self.found]
         words = tuple(word for word in first if all(word in missing for missing in others))
-        looks = [look for resources, _ in self.found if (look := resources.left_out) is not None] if words else []
-        looked = [look(words) for look in looks]
-        places = {word: place for left in looked for word, place in left.places.items()}
+        finders = [find for resources, _ in self.found if (find := resources.left_out) is not None] if words else []
+        left_out = [find(words) for find in finders]
+        places = {word: place for left in left_out for word, place in left.places.items()}
         absent = [word for word in words if word not in places]
         # A file that is new, or that was made unreadable since it was indexed.
         absent = [word for word in absent if not any(_is_there(word, resources) for resources, _ in self.found)]
         notes = [f"{quote(clean_field(word, 40))} is in {place}" for word, place in places.items()]
         if absent:
-            notes += dict.fromkeys(filter(None, map(str, looked)))
+            notes += dict.fromkeys(filter(None, map(str, left_out)))
         names = [word for word in absent if not {"/", ".", " "} & {*word}]
         histories = [resources.store.lexicon(Kind.COMMIT) for resources, _ in self.found] if names else []
         mine, *theirs = [findings.words_of_tests(resources) for resources, findings in self.found]

@@ -129,7 +129,7 @@ class Freshener:
         assert location is not None
         file = self._files.get(location.path)
         if file is None:
-            file = self._files[location.path] = self._look(hit, location)
+            file = self._files[location.path] = self._present_state(hit, location)
         if file.lines is not None and file.parts is None:
             return CurrentHit(hit, file.lines, file.path) if file.path == location.path else _renamed(hit, file.lines)
         part = file.parts.get((location.start_line, location.end_line)) if file.parts is not None else None
@@ -155,7 +155,7 @@ class Freshener:
     def _read(self, path: str, content_hash: str, document: int) -> Lines | Unreadable:
         return self._live.get(path) or self.lines.read(path, content_hash, lambda: self.store.text(document))
 
-    def _look(self, hit: Hit, location: Location) -> _FileNow:
+    def _present_state(self, hit: Hit, location: Location) -> _FileNow:
         document, kind = hit.chunk.document, hit.chunk.kind
         lines = self._read(location.path, location.content_hash, document)
         if isinstance(lines, Lines):
@@ -165,7 +165,7 @@ class Freshener:
         stored = self.store.documents([document])[document]
         if not isinstance(lines, Unreadable):
             self.lines.note_mismatch(location.path)
-            return self._look_at_parts(location, kind, lines, stored)
+            return self._state_of_parts(location, kind, lines, stored)
         if lines.is_error:
             note = Failure(kind.plural, f"{plain_name(lines.path)}: {lines.reason}", "the stored text is used")
             self._failures[lines.path] = note
@@ -173,7 +173,7 @@ class Freshener:
             self.lines.note_mismatch(location.path)
         return self._renamed_file(stored) or _FileNow(location.path, kind, None, reason=f"the file is {lines.reason}")
 
-    def _look_at_parts(self, location: Location, kind: Kind, lines: Lines, stored: Document) -> _FileNow:
+    def _state_of_parts(self, location: Location, kind: Kind, lines: Lines, stored: Document) -> _FileNow:
         from satchel.sources.outline import unwanted  # here, because most files are as they were indexed
 
         reason = unwanted(lines.path, lines.text(1, len(lines.lines)))

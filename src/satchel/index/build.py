@@ -49,7 +49,7 @@ class TreeState(NamedTuple):
     """Whether there is anything to write."""
 
 
-def look(store: Store, root: Path, options: run.BuildOptions, should_stop: Callable[[], bool]) -> TreeState:
+def scan(store: Store, root: Path, options: run.BuildOptions, should_stop: Callable[[], bool]) -> TreeState:
     """Compare the store with the files and the history of `root`. Nothing is written, so no lock is needed."""
     began, revision = run.tick(), store.revision
     version = options.reading.version
@@ -62,9 +62,9 @@ def look(store: Store, root: Path, options: run.BuildOptions, should_stop: Calla
     return TreeState(revision, began, tree, difference, history, (*_notes(store, tree), *history.notes), is_due)
 
 
-def look_at_files(store: Store, root: Path, options: run.BuildOptions, should_stop: ShouldStop) -> TreeState:
-    """As `look`, but a long history is not due: the files come first, and a note says so."""
-    seen = look(store, root, options, should_stop)
+def scan_files(store: Store, root: Path, options: run.BuildOptions, should_stop: ShouldStop) -> TreeState:
+    """As `scan`, but a long history is not due: the files come first, and a note says so."""
+    seen = scan(store, root, options, should_stop)
     limit = 2_000  # commits: to read as many takes 0.2 s, a quarter to a half of a first run
     repository = seen.history.repository if options.commits >= limit else None
     with contextlib.suppress(GitError):  # the run that reads the history says so
@@ -88,7 +88,7 @@ def build(
 
         return build_export(store, root, options, progress, should_stop)
     started = time.monotonic()
-    now = seen if seen is not None and seen.revision == store.revision else look(store, root, options, should_stop)
+    now = seen if seen is not None and seen.revision == store.revision else scan(store, root, options, should_stop)
     difference = now.difference
     report = run.IndexReport(
         files=len(difference.stored),

@@ -393,9 +393,9 @@ class OpenRoot:
         if self._is_spared:
             return list(self._notes)
         try:
-            found = self._look(should_stop, files_first)
+            found = self._scan(should_stop, files_first)
         except UnreachableStoreError:  # as in `_Attempts`
-            found = self._look(should_stop, files_first)
+            found = self._scan(should_stop, files_first)
         is_published, is_current, seen = found
         if is_current:
             self._refreshed, self._notes = time.monotonic(), seen.notes if seen is not None else ()
@@ -433,7 +433,7 @@ class OpenRoot:
             return str(error)
         return self.store.obstacle or "writing failed"
 
-    def _look(self, should_stop: ShouldStop, files_first: bool) -> tuple[bool, bool, TreeState | None]:
+    def _scan(self, should_stop: ShouldStop, files_first: bool) -> tuple[bool, bool, TreeState | None]:
         """Return whether there is a sound index, whether it is up to date, and the tree.
 
         None for an export, and without an index unless its files come first.
@@ -449,9 +449,9 @@ class OpenRoot:
                     from satchel.index.notes import is_current
 
                     return True, is_current(state, root, self.build_options()), None
-                from satchel.index.build import look, look_at_files
+                from satchel.index.build import scan, scan_files
 
-                seen = (look_at_files if is_new else look)(state, root, self.build_options(), should_stop)
+                seen = (scan_files if is_new else scan)(state, root, self.build_options(), should_stop)
         except StoreError:
             if not self.store.damage:
                 raise
