@@ -246,13 +246,13 @@ def tree_texts(root: Path) -> Iterator[tuple[str, str]]:
             yield entry.path, clean_text(decoded[0])[0]
 
 
-def alarms(root: Path, scan: Scan, most_lines: int) -> dict[str, Any]:
+def alarms(root: Path, scan: Scan, max_lines: int) -> dict[str, Any]:
     """What is found in the first files of a tree: lines changed, of how many, and the speed."""
     lines = changed = size = 0
     seconds = 0.0
     examples: list[str] = []
     for path, text in tree_texts(root):
-        if lines >= most_lines:
+        if lines >= max_lines:
             break
         began = time.perf_counter()
         rest = scan(text, path)
@@ -296,8 +296,8 @@ def main() -> None:
 def measured(scanners: Mapping[str, tuple[Scan, int]], trees: Path, names: Sequence[str]) -> dict[str, Any]:
     """Recall and false alarms of every scanner; each looks at so many lines of a tree at most."""
     result: dict[str, Any] = {"version": __version__, "seeds": SEEDS, "providers": len(PROVIDERS)}
-    for name, (scan, most_lines) in scanners.items():
-        result[name] = {**recall(scan), "trees": {tree: alarms(trees / tree, scan, most_lines) for tree in names}}
+    for name, (scan, max_lines) in scanners.items():
+        result[name] = {**recall(scan), "trees": {tree: alarms(trees / tree, scan, max_lines) for tree in names}}
     return result
 
 

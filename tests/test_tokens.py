@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from satchel import tokens
 from satchel.errors import UsageError
-from satchel.tokens import DEFAULT_TOKENIZER, TOKENIZERS, counter, first_within, most_within
+from satchel.tokens import DEFAULT_TOKENIZER, TOKENIZERS, count_within, counter, first_within
 from tests.oracle import cl100k, o200k
 
 ORACLES: dict[str, Callable[[str], int]] = {"o200k_base": o200k, "cl100k_base": cl100k}
@@ -149,7 +149,7 @@ print(max(resident.values()) < 16_000, count("def f(): return 1"))
 
 @pytest.mark.parametrize(("count", "limit", "fitting"), [(10, 25, 5), (10, 4, 0), (3, 100, 3), (0, 9, 0), (7, 35, 7)])
 def test_as_many_parts_fit_as_a_counted_text_has_room_for(count: int, limit: int, fitting: int) -> None:
-    assert most_within(count, limit, lambda parts: 5 * parts) == fitting
+    assert count_within(count, limit, lambda parts: 5 * parts) == fitting
 
 
 def test_few_texts_are_counted_to_know_how_many_parts_fit() -> None:
@@ -159,7 +159,7 @@ def test_few_texts_are_counted_to_know_how_many_parts_fit() -> None:
         asked.append(parts)
         return parts
 
-    assert most_within(1_000, 333, tokens_with) == 333
+    assert count_within(1_000, 333, tokens_with) == 333
     assert len(asked) <= 10
 
 

@@ -279,10 +279,10 @@ def json_line(data: Data) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
-def json_object(line: bytes, most_bytes: int) -> Json:
-    """Return the JSON object on a line. Raises UsageError for anything else, or more than `most_bytes` bytes."""
-    if len(line) > most_bytes:
-        raise UsageError(f"the line has {len(line):,} bytes: at most {most_bytes:,}")
+def json_object(line: bytes, max_bytes: int) -> Json:
+    """Return the JSON object on a line. Raises UsageError for anything else, or more than `max_bytes` bytes."""
+    if len(line) > max_bytes:
+        raise UsageError(f"the line has {len(line):,} bytes: at most {max_bytes:,}")
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:

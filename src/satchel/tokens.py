@@ -50,7 +50,7 @@ class TokenCounter(Protocol):
         ...
 
 
-def most_within(count: int, limit: int, tokens_with: Callable[[int], int]) -> int:
+def count_within(count: int, limit: int, tokens_with: Callable[[int], int]) -> int:
     """Return how many of `count` parts a text of at most `limit` tokens has room for, found by halving.
 
     `tokens_with` returns the tokens of the text with so many of the first parts, from 1; more parts are more tokens.

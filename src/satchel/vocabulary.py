@@ -278,7 +278,7 @@ PURPOSES = READ, FIND, EDIT = "read", "find", "edit"
 """The purpose of an answer: one packed context for a reader without tools; for an agent with tools the sure places with
 line numbers, and others by their best line; complete functions for somebody who edits."""
 
-LEAST_DEPTH, MAX_DEPTH = 1, 5
+MIN_DEPTH, MAX_DEPTH = 1, 5
 
 DEFAULT_DEPTH = 2
 """Nodes two steps away are still related to the source; three steps reach most of a workspace."""

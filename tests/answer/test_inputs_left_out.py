@@ -69,7 +69,7 @@ def test_the_answer_is_the_same_without_hits_that_it_would_not_list(
         fewer = sum(made)
         made.clear()
         read_all(monkeypatch)
-        monkeypatch.setattr(search, "LEAST_PROSE", 0.0)
+        monkeypatch.setattr(search, "MIN_PROSE", 0.0)
         assert few == [
             answers(satchel), answers(satchel, types=["code"]), answers(satchel, exclude=["shop/part_1*.py"])
         ]  # fmt: skip

@@ -113,7 +113,7 @@ def test_what_does_not_fit_is_shrunk() -> None:
 
 
 def test_lines_of_a_file_are_not_cut_into_a_scrap_unless_nothing_else_is_shown() -> None:
-    room = weights.LEAST_CUT + TextFrame().item
+    room = weights.MIN_CUT + TextFrame().item
     rows = code("first", 1.0), code("long", 0.5, lines=60)
     assert 0 < used(packed(room, section(rows[1]))) <= room
     first = used(packed(WHOLE, section(rows[0])))
@@ -156,7 +156,7 @@ def test_a_pin_is_shown_first_whatever_its_value() -> None:
 
 def test_the_limits_count_items_and_not_pieces() -> None:
     made = section(*(code(f"f{number}", 3.0 - number) for number in range(4)))
-    packing = packed(10_000, made, most_items=2)
+    packing = packed(10_000, made, max_items=2)
     assert (names(packing), left(packing)) == (["f0", "f1"], {"f2": LIMIT, "f3": LIMIT})
     limited = section(*(code(f"f{number}", 3.0 - number) for number in range(3)), item_limit=1)
     assert left(packed(10_000, limited)) == {"f1": LIMIT, "f2": LIMIT}

@@ -13,7 +13,7 @@ from satchel.fitted import Constant
 _REASONS = {
     "about groups and duplicates, which tests/memory, benchmarks/values.py and duplicates.py measure": """
         memory.ABOVE_CHANCE memory.ALIKE memory.DOMAIN_WEIGHT memory.FEWEST_MEMBERS memory.KEPT_OVERLAP
-        memory.LEAST_ENTRIES memory.LINKED memory.MARGIN memory.SAME_PROSE memory.SMALLEST_GROUP
+        memory.MIN_ENTRIES memory.LINKED memory.MARGIN memory.SAME_PROSE memory.SMALLEST_GROUP
         memory.SAYS_ABOVE memory.SAYS_SHARE memory.SPLIT_SHARE memory.SPREAD memory.TABLE_ABOVE_CHANCE
         memory.TABLE_MARGIN
     """,

@@ -99,7 +99,7 @@ def test_a_shallow_clone_asks_about_what_it_has(history: History, tmp_path: Path
     mined = mine(shallow, limit=100)
     assert 0 < len(mined.fixes) < len(TOPICS)
     assert mined.left_out["no parent"] == 1
-    snapshot = Snapshot(tmp_path / "past", shallow, most_bytes=1_000_000)
+    snapshot = Snapshot(tmp_path / "past", shallow, max_bytes=1_000_000)
     snapshot.move_to(mined.fixes[-1].parent)
     past = repository_at(tmp_path / "past")
     assert past is not None

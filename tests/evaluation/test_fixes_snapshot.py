@@ -34,7 +34,7 @@ def test_a_snapshot_goes_from_commit_to_commit_and_knows_only_what_came_before(
     repository = repository_at(history.root)
     assert repository is not None
     before = files(history.root)
-    snapshot = Snapshot(tmp_path / "past", repository, most_bytes=1_000_000)
+    snapshot = Snapshot(tmp_path / "past", repository, max_bytes=1_000_000)
     for revision in (history.fixes[3], history.others["moves"], history.fixes[0], history.others["revert"]):
         snapshot.move_to(revision)
         assert files(tmp_path / "past") == expected(history.root, revision, tmp_path)
@@ -58,7 +58,7 @@ def test_files_that_take_the_place_of_folders_and_large_files(tmp_path: Path) ->
     third = commit(root, "link")
     repository = repository_at(root)
     assert repository is not None
-    snapshot = Snapshot(tmp_path / "past", repository, most_bytes=100)
+    snapshot = Snapshot(tmp_path / "past", repository, max_bytes=100)
     for revision, target in (
         (first, {"a/b": b"1", "c": b"2", "big": b"x" * 50}),
         (second, {"a": b"file", "c/d": b"folder"}),
@@ -78,7 +78,7 @@ def test_names_that_no_work_tree_has_are_not_written(tmp_path: Path) -> None:
     sha = git(root, "commit-tree", "-m", "odd", top).strip()
     repository = repository_at(root)
     assert repository is not None
-    snapshot = Snapshot(tmp_path / "past", repository, most_bytes=100)
+    snapshot = Snapshot(tmp_path / "past", repository, max_bytes=100)
     snapshot.move_to(sha)
     assert files(tmp_path / "past") == {"good": b"evil\n"}
     assert not (tmp_path / "config").exists()
@@ -110,7 +110,7 @@ def test_a_repository_with_longer_ids(tmp_path: Path) -> None:
     sha = commit(root, "one", {"a": "1"})
     repository = repository_at(root)
     assert repository is not None
-    snapshot = Snapshot(tmp_path / "past", repository, most_bytes=100)
+    snapshot = Snapshot(tmp_path / "past", repository, max_bytes=100)
     snapshot.move_to(sha)
     past = repository_at(tmp_path / "past")
     assert past is not None

@@ -40,7 +40,7 @@ def test_entries_without_structure_are_no_group() -> None:
 
 
 def test_too_few_entries_are_no_group() -> None:
-    assert group(cloud(weights.LEAST_ENTRIES - 1, 2)) == []
+    assert group(cloud(weights.MIN_ENTRIES - 1, 2)) == []
 
 
 def test_equal_vectors_give_equal_groups_the_largest_first() -> None:

@@ -42,7 +42,7 @@ FILES: Mapping[str, str] = {
 
 @pytest.fixture(autouse=True)
 def short_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outlines, "LEAST_BODY", 2)
+    monkeypatch.setattr(outlines, "MIN_BODY", 2)
     monkeypatch.setattr(outlines, "LEAST_FUNCTION", 2)
 
 
@@ -79,7 +79,7 @@ def test_nodes_outside_of_unread_functions_are_those_of_the_whole_text(language:
 def test_a_function_inside_of_another_one_and_a_short_one_are_not_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "def outer():\n    def inner():\n        return 1\n    return inner\n"
     assert outline(text, "python").functions == ((text.index("def inner"), text.index("def inner"), len(text) - 1),)
-    monkeypatch.setattr(outlines, "LEAST_BODY", 200)
+    monkeypatch.setattr(outlines, "MIN_BODY", 200)
     monkeypatch.setattr(outlines, "LEAST_FUNCTION", 100)
     assert outline(text, "python").functions == ()
 

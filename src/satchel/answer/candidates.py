@@ -45,7 +45,7 @@ SHRINK_SHARES = (0.9, 0.6, 0.35)
 LINE_CHARACTERS = (260, 200, 160, 120)
 """Length limits of an experience on one line that are tried, after the usual one."""
 
-LEAST_EXCERPT = 60
+MIN_EXCERPT = 60
 """Fewest characters of a cut line that are still useful."""
 
 NOTE_TOKENS = 16
@@ -246,7 +246,7 @@ class Narrowing:
             if run is not None and any(text.strip() for text in self._texts[run[0] : run[1] + 1]):
                 shown = without_blank_ends(self.lines.lines, first + run[0], first + run[1])
                 yield from _in_definition(self.chunk, self.lines, shown, (shown,))
-            elif run is None and characters > LEAST_EXCERPT:
+            elif run is None and characters > MIN_EXCERPT:
                 yield from _cut_line(self._texts, gains, first, self.terms, characters)
 
     @cached_property
@@ -262,7 +262,7 @@ class Narrowing:
 
         The short lines are matched alone: they are seldom the best, and most calls are for the last tokens of a budget.
         """
-        if "_gains" in self.__dict__ or characters > LEAST_EXCERPT or len(self._texts[0]) < characters:
+        if "_gains" in self.__dict__ or characters > MIN_EXCERPT or len(self._texts[0]) < characters:
             return False
         return not any(matches([text for text in self._texts if len(text) < characters], self.terms))
 
@@ -319,10 +319,10 @@ def _terms_beside_imports(chunk: Chunk, lines: Lines, shown: Range) -> AbstractS
 
 
 def shortened_steps(
-    shortener: TruncationStrategy, lines: Lines, language: str, whole: Range, most_tokens: float
+    shortener: TruncationStrategy, lines: Lines, language: str, whole: Range, max_tokens: float
 ) -> list[Step]:
     """Return the ways to show these lines that a truncation strategy offers, from most to least detail."""
-    made = shortenings(shortener, SourceText(lines.lines, language), *whole, most_tokens)
+    made = shortenings(shortener, SourceText(lines.lines, language), *whole, max_tokens)
     return [Step(Detail.SPAN, short.ranges, remarks=short.remarks) for short in made]
 
 

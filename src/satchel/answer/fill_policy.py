@@ -29,7 +29,7 @@ from satchel.types import PROSE_KINDS, Kind
 BEST_NOTES = 10
 """Candidates among which a release note is looked for."""
 
-LEAST_STRENGTH = 0.01
+MIN_STRENGTH = 0.01
 """Least strength for computing the level of a kind."""
 
 
@@ -133,7 +133,7 @@ class FillPolicy(NamedTuple):
     is_cut: bool = False
     unsure: bool = False
     prose_range: float | None = None
-    most_items: int = 1_000_000
+    max_items: int = 1_000_000
     shares: bool = False
     is_strict: bool = True
     call_sites: tuple[str, ...] = ()
@@ -184,7 +184,7 @@ def fill_policy(
         most *= max(max_tokens / weights.USUAL_BUDGET, 1.0)
     if share < 1.0 and not query.is_broad:
         most = min(most, weights.WEAK_TOKENS)
-    least = max(max_tokens * share, weights.LEAST_SHORT)
+    least = max(max_tokens * share, weights.MIN_SHORT)
     limit = 0 if budget.fill else int(min(least, max_tokens, most))
     narrows_prose = budget.places and not (budget.fill or scope.plan or query.is_broad)
     usual_range = value_range(searched, budget)
@@ -195,7 +195,7 @@ def fill_policy(
         left_out=missing.notes,
         is_weak=is_weak,
         is_cut=share < 1.0 and not budget.fill,
-        most_items=FILL.most_items if scope.plan else scope.limit,  # a plan limits each of its sections
+        max_items=FILL.max_items if scope.plan else scope.limit,  # a plan limits each of its sections
         limit=limit,
         first=int(most * weights.FIRST_SHARE) if unsure and share == 1.0 and most * weights.FIRST_SHARE < limit else 0,
         value_range=max(usual_range, weights.VALUE_RANGE) if unsure else usual_range,
@@ -212,7 +212,7 @@ def with_lessons(policy: FillPolicy, count: int, max_tokens: int) -> FillPolicy:
     more = lesson_tokens(max_tokens) if count else 0
     limit = min(policy.limit + more, max_tokens) if policy.limit else 0
     first = min(policy.first + more, limit) if policy.first else 0
-    return policy._replace(most_items=policy.most_items + count, limit=limit, first=first)
+    return policy._replace(max_items=policy.max_items + count, limit=limit, first=first)
 
 
 def value_range(searched: Searched, budget: Budget) -> float:
@@ -237,4 +237,4 @@ def level_of(section: PlannedSection, candidates: Sequence[Candidate], *, of_doc
     )
     kind = Kind.CODE if of_documents and section.kind.traits.is_prose else section.kind
     useful = weights.USEFULNESS.get(kind, 1.0)
-    return math.log(section.weight * useful * max(strength, LEAST_STRENGTH)) - best.value
+    return math.log(section.weight * useful * max(strength, MIN_STRENGTH)) - best.value

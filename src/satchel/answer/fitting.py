@@ -14,7 +14,7 @@ from satchel.answer.packing import REFILLS, SMALLEST_PIECE, Packing
 from satchel.answer.render import render
 from satchel.answer.render.frame import related_entries
 from satchel.answer.write import SENT_SHARE, Filling, Fitted, Page, frame_of, referring, within_room, without_items
-from satchel.tokens import most_within
+from satchel.tokens import count_within
 from satchel.types import ContextItem
 
 RELATED_SHARE = 0.1
@@ -51,19 +51,19 @@ def fit(filling: Filling) -> Fitted:
     """Choose candidates and write the text, which is counted exactly and never over the limit."""
     budget, policy = filling.budget, filling.policy
     fitted = _filled(filling)
-    if fitted.items or filling.sent or budget.max_tokens >= weights.LEAST_NAMED:
+    if fitted.items or filling.sent or budget.max_tokens >= weights.MIN_NAMED:
         return fitted
 
     def shows_item(tokens: int) -> bool:
-        limit = weights.LEAST_SHORT if policy.is_weak or policy.not_found else tokens
+        limit = weights.MIN_SHORT if policy.is_weak or policy.not_found else tokens
         limited = policy._replace(limit=min(limit, tokens) if policy.limit else 0, first=0)
         tried = filling._replace(budget=replace(budget, max_tokens=tokens), sent=(), policy=limited, relate=None)
         return bool(_filled(tried).items)
 
-    return fitted._replace(needed=_least_budget(shows_item, budget.max_tokens) if filling.sections else 0)
+    return fitted._replace(needed=_min_budget(shows_item, budget.max_tokens) if filling.sections else 0)
 
 
-def _least_budget(shows_item: Callable[[int], bool], too_small: int) -> int:
+def _min_budget(shows_item: Callable[[int], bool], too_small: int) -> int:
     """Return a budget that shows an item, at most 2 % above the least one; 0 if none of the usual ones does."""
     enough = too_small * 2
     while not shows_item(enough):
@@ -85,7 +85,7 @@ def _filled(filling: Filling) -> Fitted:
     packing = Packing(filling.inputs, 0)
     if filling.sections:
         limit = filling.policy.first or filling.policy.limit or budget.max_tokens
-        is_small = budget.max_tokens < weights.LEAST_NAMED
+        is_small = budget.max_tokens < weights.MIN_NAMED
         noted = 0 if is_small else NOTE_TOKENS + int(budget.max_tokens * weights.LIST_SHARE)
         noted += _room_of_places(filling, limit)
         reserved = int(budget.max_tokens * RELATED_SHARE) if filling.relate is not None else 0
@@ -110,7 +110,7 @@ def _room_of_places(filling: Filling, limit: int) -> int:
     budget = filling.budget
     if not budget.places:
         return 0
-    share = weights.FEW_PLACES_SHARE if budget.max_tokens < weights.LEAST_NAMED else weights.PLACES_SHARE
+    share = weights.FEW_PLACES_SHARE if budget.max_tokens < weights.MIN_NAMED else weights.PLACES_SHARE
     room = int(limit * share)
     return room if filling.policy.is_cut else min(room, budget.places * PLACE_TOKENS)
 
@@ -153,7 +153,7 @@ def _cut(page: Page, fitted: Fitted, limit: int) -> Fitted:
         named = len(fitted.places.rows)
         if not named and not page.packing.take_back(over):
             return None
-        return page.write(most_places=max(named - over // PLACE_TOKENS - 1, 0))
+        return page.write(max_places=max(named - over // PLACE_TOKENS - 1, 0))
 
     return cut(fitted, limit, shorter)
 
@@ -183,7 +183,7 @@ def _with_best_whole(page: Page, fitted: Fitted) -> Fitted:
 def _with_further_files(page: Page, fitted: Fitted, limit: int) -> Fitted:
     """Return the text with files of which nothing was shown, below the others, in at most `limit` tokens."""
     room = limit - fitted.used
-    if room < weights.LEAST_CUT or not page.packing.refill_elsewhere(room):
+    if room < weights.MIN_CUT or not page.packing.refill_elsewhere(room):
         return fitted
     return _cut(page, page.write(), limit)
 
@@ -191,4 +191,4 @@ def _with_further_files(page: Page, fitted: Fitted, limit: int) -> Fitted:
 def _most_related(page: Page, items: Sequence[ContextItem]) -> Fitted:
     """Return the text with the names of as many neighbours as fit."""
     most, limit = len(related_entries(items)), page.filling.budget.max_tokens
-    return page.write(items, most_within(most, limit, lambda count: page.write(items, count).used))
+    return page.write(items, count_within(most, limit, lambda count: page.write(items, count).used))

@@ -51,7 +51,7 @@ def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float 
         best = max((hit.relevance for hit in result.hits), default=0.0)
         least = floor_of(kind, best, strength, min_score)
         if least is not None:
-            lowest = least if min_score is not None else min(least, search_weights.LEAST_LISTED)
+            lowest = least if min_score is not None else min(least, search_weights.MIN_LISTED)
             good = [hit for hit in result.hits if hit.relevance >= lowest]
             hits += good[:limit] if kind in RECORD_KINDS else by_file(good, limit)
     if not is_weak(strength, min_score):

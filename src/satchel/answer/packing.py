@@ -67,13 +67,13 @@ class Inputs(NamedTuple):
     """The candidates of an answer, and how they may fill it.
 
     Candidates worth less than the best one by more than `value_range` (log scale), records by more than `record_range`
-    and prose by more than `prose_range` if these are given, are not shown; `most_items` is the number of items over all
+    and prose by more than `prose_range` if these are given, are not shown; `max_items` is the number of items over all
     sections. With `shares` every section first gets its share of the room by weight, for what is within the range of
     its own best candidate. No chunk gets more than `chunk_share` of that share or `chunk_tokens`, whichever is more.
     Without `shows_lines` a file costs only its places. `is_strict` leaves out candidates worth less by `clearly_less`
     once a better one was left out for lack of room. Without `merges_twins` equal texts are shown twice. Each line of a
-    file costs `line_tokens` beside its text, and is not cut into less than `least_cut` tokens. `unsure` is as in
-    `FillPolicy`. Without `least_cut` and `clearly_less` the usual numbers count (`weights.py`).
+    file costs `line_tokens` beside its text, and is not cut into less than `min_cut` tokens. `unsure` is as in
+    `FillPolicy`. Without `min_cut` and `clearly_less` the usual numbers count (`weights.py`).
     """
 
     sections: Sequence[Section]
@@ -82,7 +82,7 @@ class Inputs(NamedTuple):
     value_range: float = math.inf
     record_range: float | None = None
     prose_range: float | None = None
-    most_items: int = 1_000_000
+    max_items: int = 1_000_000
     shares: bool = False
     chunk_share: float = 1.0
     chunk_tokens: int = 0
@@ -91,7 +91,7 @@ class Inputs(NamedTuple):
     merges_twins: bool = True
     line_tokens: int = 0
     unsure: bool = False
-    least_cut: int | None = None
+    min_cut: int | None = None
     clearly_less: float | None = None
 
     def range_of(self, section: Section) -> float:
@@ -119,7 +119,7 @@ class Packing:
 
     def __init__(self, inputs: Inputs, room: int) -> None:
         self.inputs, self._room = inputs, room
-        self._least_cut = weights.LEAST_CUT if inputs.least_cut is None else inputs.least_cut
+        self._least_cut = weights.MIN_CUT if inputs.min_cut is None else inputs.min_cut
         self._clearly_less = weights.CLEARLY_LESS if inputs.clearly_less is None else inputs.clearly_less
         self.groups: dict[Section, dict[str, Group]] = {section: {} for section in inputs.sections}
         self.shown: set[Candidate] = set()
@@ -289,7 +289,7 @@ class Packing:
         groups = self.groups[section]
         if candidate.companion_of is not None and candidate.companion_of not in self.shown:
             return VALUE
-        is_full = len(groups) >= section.item_limit or self._items >= self.inputs.most_items
+        is_full = len(groups) >= section.item_limit or self._items >= self.inputs.max_items
         if is_full and candidate.group not in groups:
             return LIMIT
         if candidate.pinned:

@@ -20,7 +20,7 @@ from satchel.errors import UsageError
 from satchel.safety.sanitize import clean_field, plain_name
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
-from satchel.tokens import TokenCounter, most_within
+from satchel.tokens import TokenCounter, count_within
 from satchel.types import FILE_KINDS, Failure, Kind, Range
 
 LONGEST_LINE = 200
@@ -160,9 +160,9 @@ def packed(
     terms: AbstractSet[str],
     counter: TokenCounter,
     max_tokens: int,
-    most_lines: int = MAX_LINES,
+    max_lines: int = MAX_LINES,
 ) -> Matches:
-    """Return the matches, best first, as text of at most `max_tokens`, with `most_lines` of each definition."""
+    """Return the matches, best first, as text of at most `max_tokens`, with `max_lines` of each definition."""
     every = list(found)
     groups = [other for other in every if isinstance(other, _Group)]
     failures = tuple(failure for failure in every if isinstance(failure, Failure))
@@ -177,9 +177,9 @@ def packed(
         return Matches("", 0, (), 0, 0, failures)
 
     def tokens_with(count: int) -> int:
-        return counter.count(_written(groups[:count], matches, files, most_lines)[0])
+        return counter.count(_written(groups[:count], matches, files, max_lines)[0])
 
-    text, shown = _written(groups[: most_within(len(groups), max_tokens, tokens_with)], matches, files, most_lines)
+    text, shown = _written(groups[: count_within(len(groups), max_tokens, tokens_with)], matches, files, max_lines)
     used = counter.count(text)
     if used > max_tokens:
         return Matches("", 0, matches, 0, len(files), failures)
@@ -187,7 +187,7 @@ def packed(
 
 
 def _written(
-    groups: Sequence[_Group], matches: Sequence[Match], files: Counter[str], most_lines: int
+    groups: Sequence[_Group], matches: Sequence[Match], files: Counter[str], max_lines: int
 ) -> tuple[str, int]:
     """Return the text with these groups, and how many matches it shows."""
     rows: list[str] = []
@@ -199,7 +199,7 @@ def _written(
             before = group.path
         name = f" {plain_name(group.name)}" if group.name else ""
         rows.append(f"@@{group.span[0]}-{group.span[1]}{name}")
-        first = sorted(group.matches, key=lambda match: (not match.is_definition, match.line))[:most_lines]
+        first = sorted(group.matches, key=lambda match: (not match.is_definition, match.line))[:max_lines]
         rows += [f"{match.line}\t{_shortened(match.text)}" for match in sorted(first, key=lambda match: match.line)]
         if len(group.matches) > len(first):
             rows.append(f"… {len(group.matches) - len(first)} more here")

@@ -191,7 +191,7 @@ def _listed_calls(searched: Searched, budget: Budget) -> tuple[list[Json], Chang
 def _place_finder(budget: Budget, searched: Searched, sections: Sequence[Section]) -> FindPlaces | None:
     """Return what finds places to look at next; None for a small answer, one without code, and one without places."""
     has_code = any(section.kind is Kind.CODE for section in sections)
-    if not budget.places or budget.max_tokens < weights.LEAST_NAMED or not has_code:
+    if not budget.places or budget.max_tokens < weights.MIN_NAMED or not has_code:
         return None
     from satchel.answer.hops import NUMBER, Hops  # here, because many answers do without
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from satchel.answer.request import Asked, SearchScope
     from satchel.answer.source_lines import FileLines
 
-LEAST_PROSE = 0.08
+MIN_PROSE = 0.08
 """Least relevance of prose in parts of the best before kinds are balanced: a stronger answer (at most odds of .85)
 lifts nothing below it over `RELATIVE_FLOOR`, because odds are lifted alike and .08 * 1.85 is less than that."""
 
@@ -42,7 +42,7 @@ SPARE_RECORDS = 4
 """Records that a section gets beyond its limit: some turn out too large or have the text of another. Each takes a third
 of a millisecond to prepare."""
 
-LEAST_CANDIDATES = 100
+MIN_CANDIDATES = 100
 """Spans that are searched for the smallest budget."""
 
 LARGE_CANDIDATE_TOKENS = 20
@@ -153,7 +153,7 @@ class _WorkspaceSearch:
         worded = query if self.impact is None else None
         ask = partial(
             search_kind, store, kind, candidates=candidate_count(self.max_tokens), silent=silent(scope.searches),
-            filters=filters, least_share=LEAST_PROSE if has_floor else 0.0,
+            filters=filters, min_share=MIN_PROSE if has_floor else 0.0,
             likeness=scores(store, kind, self.meaning, worded), now=asked.now, question_files=question_files,
         )  # fmt: skip
         if section.question and kind in LESSON_KINDS:  # after a failure
@@ -267,7 +267,7 @@ def kind_search(resources: Resources, query: Query, **options: Any) -> Callable[
 def candidate_count(max_tokens: int) -> int:
     """Return the number of spans to search for a budget."""
     few = min(CANDIDATE_SPANS, max_tokens // CANDIDATE_TOKENS)
-    return max(few, max_tokens // LARGE_CANDIDATE_TOKENS, LEAST_CANDIDATES)
+    return max(few, max_tokens // LARGE_CANDIDATE_TOKENS, MIN_CANDIDATES)
 
 
 def gather(

@@ -32,7 +32,7 @@ from satchel.types import Freshness, Outline, Range
 LINE_OVERHEAD_BYTES = 24
 """Memory of a line besides its characters: its length, its tokens, and what is derived from it."""
 
-FIRST_SENTENCE, LEAST_PROSE, LONGEST_PROSE = 3, 4, 400
+FIRST_SENTENCE, MIN_PROSE, LONGEST_PROSE = 3, 4, 400
 """Most lines of the first sentence of a comment, fewest lines of it that are left out (more than the gap that is closed
 anyway), and most lines of a doc string."""
 
@@ -254,7 +254,7 @@ COMMENT, _DOC_STRING = re.compile(rf"\s*{_COMMENT_START}"), re.compile(rf"\s*{_D
 _COMMENT_LINE = rf"[^\S\n]*+{_COMMENT_START}[^\n]*+"
 _PROSE = re.compile(
     r"\n(?=[^\S\n]*+[/*#;\-\"'rRbBuUfF])"
-    rf"(?:[^\S\n]*+{_DOC_STRING_START}(?![^\n]*\1)|{_COMMENT_LINE}(?:\n{_COMMENT_LINE}){{{LEAST_PROSE},}}+)"
+    rf"(?:[^\S\n]*+{_DOC_STRING_START}(?![^\n]*\1)|{_COMMENT_LINE}(?:\n{_COMMENT_LINE}){{{MIN_PROSE},}}+)"
 )
 """The opening of a doc string of several lines, or lines of comments that are more than a few."""
 
@@ -280,13 +280,13 @@ def prose_of(lines: TextLines) -> Iterator[Range]:
                 behind = close
         else:
             size = text.count("\n", match.start(), behind)
-        if size > LEAST_PROSE:
+        if size > MIN_PROSE:
             first, end = number, number + size
             if not _WORD.search(_DOC_STRING.sub("", lines[first], count=1)):
                 first += 1  # the text begins on the next line
             while first < min(end, number + FIRST_SENTENCE) and not _SENTENCE_END.search(lines[first]):
                 first += 1
-            if end - first > LEAST_PROSE:
+            if end - first > MIN_PROSE:
                 yield first + 2, end
         match = _PROSE.search(text, behind)
 

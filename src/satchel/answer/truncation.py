@@ -293,12 +293,12 @@ def _shortened(
 
 
 def shortenings(
-    chosen: TruncationStrategy, source: SourceText, start: int, end: int, most_tokens: float
+    chosen: TruncationStrategy, source: SourceText, start: int, end: int, max_tokens: float
 ) -> list[Shortened]:
-    """Return ever shorter forms, from `most_tokens` down to a quarter; empty if nothing can be left out."""
+    """Return ever shorter forms, from `max_tokens` down to a quarter; empty if nothing can be left out."""
     forms: list[Shortened] = []
     for share in STRATEGY_SHARES:
-        made = chosen.shorten(source, start, end, most_tokens * share)
+        made = chosen.shorten(source, start, end, max_tokens * share)
         if made is not None and made not in forms:
             forms.append(made)
     return forms

@@ -206,7 +206,7 @@ WEAK_SHARE: Annotated[float, Between(0.02, 1)] = 0.5
 WEAK_TOKENS: Annotated[int, Between(100, 4_000)] = 800
 """Most tokens of either: what answers nothing well is not read further."""
 
-LEAST_SHORT: Annotated[int, Between(50, 1_000)] = 150
+MIN_SHORT: Annotated[int, Between(50, 1_000)] = 150
 """Tokens that every short answer may use: enough for one piece with its frame."""
 
 # Shares and sizes of pieces (inputs.py, candidates.py, companions.py, packing.py, truncation.py)
@@ -215,12 +215,12 @@ LONG_FUNCTION: Annotated[int, Between(0, 400)] = 60
 """Lines of the longest function that is completed once a passage of it is shown. A longer one has a handle for the
 other lines."""
 
-LEAST_CUT: Annotated[int, Between(4, 400)] = 60
+MIN_CUT: Annotated[int, Between(4, 400)] = 60
 """Fewest tokens into which lines of a file are cut, unless they are the first: two of a function tell nothing."""
 
 # Shares of the budget for what is around the items (write.py, render)
 
-LEAST_NAMED: Annotated[int, Between(200, 4_000)] = 1_000
+MIN_NAMED: Annotated[int, Between(200, 4_000)] = 1_000
 """Smallest budget (tokens) whose footer names the best omission, and that has room for places to look at next."""
 
 PLACES: Annotated[int, Between(0, 40)] = 8

@@ -26,7 +26,7 @@ from satchel.answer.sections import Group, Section
 from satchel.safety import sanitize
 from satchel.safety.sanitize import marks
 from satchel.safety.trust import nonce
-from satchel.tokens import TokenCounter, counter, first_within, most_within
+from satchel.tokens import TokenCounter, count_within, counter, first_within
 from satchel.types import (
     UNFINISHED,
     Context,
@@ -149,7 +149,7 @@ class Filling(NamedTuple):
             value_range=policy.value_range,
             record_range=max(policy.value_range, weights.VALUE_RANGE),
             prose_range=policy.prose_range,
-            most_items=policy.most_items,
+            max_items=policy.max_items,
             shares=policy.shares,
             chunk_share=ITEM_SHARE if policy.shares else 1.0,
             chunk_tokens=budget.whole_item_tokens,
@@ -157,7 +157,7 @@ class Filling(NamedTuple):
             is_strict=policy.is_strict,
             line_tokens=NUMBER_TOKENS if budget.places else 0,
             unsure=policy.unsure,
-            least_cut=2 * SMALLEST_PIECE if budget.fill else None,
+            min_cut=2 * SMALLEST_PIECE if budget.fill else None,
         )
 
 
@@ -169,10 +169,10 @@ class Page:
         self._built: dict[Group, ContextItem] = {}
         self._hops: dict[tuple[Group, ...], Sequence[Hop]] = {}
 
-    def write(self, changed: Sequence[ContextItem] = (), related: int = 0, *, most_places: int | None = None) -> Fitted:
+    def write(self, changed: Sequence[ContextItem] = (), related: int = 0, *, max_places: int | None = None) -> Fitted:
         """Return the text of what is packed; of `changed` items, with the names of so many `related` definitions.
 
-        Without `most_places` as many places are named as the request has, and all places to look at next.
+        Without `max_places` as many places are named as the request has, and all places to look at next.
         """
         filling, budget, packing = self.filling, self.filling.budget, self.packing
         items = changed or build_items(packing, filling.marking.key, self._built)
@@ -187,12 +187,12 @@ class Page:
             stopped = WEAK
         shown = summarised(self._frame, items, packing) if filling.form.show_meta else self._frame
         hops = self._next()
-        most = budget.places if most_places is None else most_places
+        most = budget.places if max_places is None else max_places
         named = places(packing, filling.terms, most, hops) if most else PlaceList()
         stopped = PLACES if named.rows and stopped != WEAK else stopped
         shown = shown._replace(related=related, places=named.lines)
         if budget.max_tokens >= 300:  # smallest budget (tokens) whose footer states the tokens used
-            omitted = list(listed(packing)) if budget.max_tokens >= weights.LEAST_NAMED else []
+            omitted = list(listed(packing)) if budget.max_tokens >= weights.MIN_NAMED else []
             count = 0 if budget.places else OMISSIONS_SHOWN
             first = tuple(omission_of(packing, *row, 0) for row in omitted[:count])
             stop, more = str(STOPS.get(stopped, Stop.COMPLETE)), len(omitted) - len(first)
@@ -233,7 +233,7 @@ def frame_of(filling: Filling) -> RenderRequest:
         query=filling.asked.query,
         form=form,
         is_numbered=bool(
-            budget.places or (filling.asked.change is not None and budget.max_tokens >= weights.LEAST_NAMED)
+            budget.places or (filling.asked.change is not None and budget.max_tokens >= weights.MIN_NAMED)
         ),
         failures=notes[:shown],
         failures_more=len(notes) - shown,
@@ -325,7 +325,7 @@ def references_alone(
         text = render(referring(frame, sent, count), (), format=layout)
         return text, tokens.count(text)
 
-    shown = most_within(len(sent), max_tokens, lambda count: written(count)[1])
+    shown = count_within(len(sent), max_tokens, lambda count: written(count)[1])
     return written(shown) if shown else ("", 0)
 
 

@@ -237,10 +237,10 @@ _SHA256_CONFIG = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectf
 class Snapshot:
     """A folder with the files of one commit after the other; moving to a near one writes only what differs."""
 
-    def __init__(self, folder: Path, repository: Repository, *, most_bytes: int) -> None:
+    def __init__(self, folder: Path, repository: Repository, *, max_bytes: int) -> None:
         self.folder = folder
         self._repository = repository
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._blobs: dict[str, str] = {}
 
     def move_to(self, commit: str, should_stop: ShouldStop = never) -> None:
@@ -277,7 +277,7 @@ class Snapshot:
     def _write(self, path: str, content: bytes) -> None:
         """Write a file. Anything in its way (such as a file that is a folder now) is removed first."""
         target = self.folder / path
-        if len(content) > self._most_bytes:
+        if len(content) > self._max_bytes:
             target.unlink(missing_ok=True)
             return
         for above in reversed(target.relative_to(self.folder).parents[:-1]):

@@ -241,8 +241,8 @@ class _Past:
         self._baselines = Baselines()
         self._environment = {"SATCHEL_HOME": str(place / "home"), "HOME": str(place / "home")}
         self._settings = _settings(settings)
-        most_bytes = settings.index_max_file_bytes
-        self._snapshot = Snapshot(place / "tree", repository, most_bytes=most_bytes) if repository is not None else None
+        max_bytes = settings.index_max_file_bytes
+        self._snapshot = Snapshot(place / "tree", repository, max_bytes=max_bytes) if repository is not None else None
         self._engine: Satchel | None = None
 
     def ask(self, fix: Fix, budget: int, should_stop: ShouldStop) -> FixAnswer | None:

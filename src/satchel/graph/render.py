@@ -23,7 +23,7 @@ from satchel.codec import iso_time
 from satchel.graph.nodes import Overflow, field_lines, node_of
 from satchel.graph.request import GraphRequest
 from satchel.safety.sanitize import clean_field
-from satchel.tokens import TokenCounter, most_within
+from satchel.tokens import TokenCounter, count_within
 from satchel.types import ContextItem, Detail, Format, ShownBefore
 
 HEADER_RESERVE = 200
@@ -237,7 +237,7 @@ def fitted_page(page: GraphPage, section: Section, uncap: Callable[[], None]) ->
     if fitted.used > limit:
         return Fitted(packing), []
     overflow = page.overflow(fitted.items, most)
-    named = overflow[: most_within(len(overflow), limit, lambda count: page.text(fitted.items, overflow[:count])[1])]
+    named = overflow[: count_within(len(overflow), limit, lambda count: page.text(fitted.items, overflow[:count])[1])]
     text, used = page.text(fitted.items, named)
     return fitted._replace(text=text, used=used), named
 
@@ -268,5 +268,5 @@ def _overflow_tokens(page: GraphPage, bare: Fitted, room: int) -> int:
     def tokens_with(count: int) -> int:
         return page.text(bare.items, overflow[:count])[1] - bare.used
 
-    count = most_within(len(overflow), room, tokens_with)
+    count = count_within(len(overflow), room, tokens_with)
     return tokens_with(count) if count else 0

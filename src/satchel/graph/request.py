@@ -147,7 +147,7 @@ def parse_lens(name: str, table: Any, origin: str) -> Lens:
     depth = table.get("max_depth", usual.max_depth)
     if not _is_depth(depth):
         raise ConfigError(
-            f"{place}: max_depth is {depth!r}, but must be {vocabulary.LEAST_DEPTH} to {vocabulary.MAX_DEPTH}"
+            f"{place}: max_depth is {depth!r}, but must be {vocabulary.MIN_DEPTH} to {vocabulary.MAX_DEPTH}"
         )
     tags = tuple(tag.lower().lstrip("#") for tag in _texts(table, "boost_tags", usual.boost_tags, place))
     fields = tuple(map(str.lower, _texts(table, "include_fields", usual.include_fields, place)))
@@ -167,7 +167,7 @@ def _check_table(table: Any, place: str) -> None:
 
 
 def _is_depth(depth: object) -> TypeGuard[int]:
-    return vocabulary.is_whole(depth) and vocabulary.LEAST_DEPTH <= depth <= vocabulary.MAX_DEPTH
+    return vocabulary.is_whole(depth) and vocabulary.MIN_DEPTH <= depth <= vocabulary.MAX_DEPTH
 
 
 def _edge_names() -> list[str]:
@@ -287,7 +287,7 @@ def _depth(depth: Any, lens: Lens) -> int:
     if depth is None:
         return min(vocabulary.DEFAULT_DEPTH, lens.max_depth)
     if not _is_depth(depth):
-        raise UsageError(f"depth is {depth!r}: give {vocabulary.LEAST_DEPTH} to {vocabulary.MAX_DEPTH} steps", "depth")
+        raise UsageError(f"depth is {depth!r}: give {vocabulary.MIN_DEPTH} to {vocabulary.MAX_DEPTH} steps", "depth")
     return depth
 
 

@@ -31,7 +31,7 @@ from satchel.vocabulary import CLIENT_SESSION, FIND, WORK_SHARE
 if TYPE_CHECKING:
     from satchel.engine import Satchel
 
-LEAST_STRENGTH = 0.001
+MIN_STRENGTH = 0.001
 """Least strength, and least distance of it from 1: their log odds are not infinite."""
 
 HOST_FILES = (
@@ -397,7 +397,7 @@ def prompt_certainty(prompt: str, context: Context, engine: Satchel) -> float:
     """Return the probability, 0 to 1, that a prompt is about what the context shows, so that it is worth showing."""
     if not context.items:
         return 0.0
-    limit = LEAST_STRENGTH
+    limit = MIN_STRENGTH
     strength = min(max(float(context.meta["strength"]), limit), 1 - limit)
     missing = len(context.meta["missing_terms"]) / max(telling_words(prompt), 1)
     subject = weights.SUBJECT * peculiarity(prompt, engine)

@@ -319,7 +319,7 @@ GRACE_SECONDS = 1.5
 FORCE = ((signal.SIGTERM, 0.5), (KILL, 0.3))
 """The signals after that, with the seconds to wait after each. The remaining time is for the last lines."""
 
-LEAST_DRAIN_SECONDS = 0.1
+MIN_DRAIN_SECONDS = 0.1
 
 CLIENT, SERVER = "client", "server"
 
@@ -376,8 +376,8 @@ def run_proxy(command: Sequence[str], globs: Sequence[str], contexts: ProxyConte
         until = time.monotonic() + END_SECONDS
         is_ending.set()
         code = _ended(first, ends, child)
-        reader.join(max(until - time.monotonic(), LEAST_DRAIN_SECONDS))
-        relay.settle(max(until - time.monotonic(), LEAST_DRAIN_SECONDS))
+        reader.join(max(until - time.monotonic(), MIN_DRAIN_SECONDS))
+        relay.settle(max(until - time.monotonic(), MIN_DRAIN_SECONDS))
         if not reader.is_alive():
             child.close()
         return code

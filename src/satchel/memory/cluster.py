@@ -221,7 +221,7 @@ def group(vectors: Matrix, kind: SpaceKind | None = None) -> list[list[int]]:
     Without a `kind` they are vectors of sentences. Equal vectors give equal groups. Raises MissingExtraError without
     scikit-learn.
     """
-    if len(vectors) < weights.LEAST_ENTRIES:
+    if len(vectors) < weights.MIN_ENTRIES:
         return []
     kind = dense_kind() if kind is None else kind
     centred, groups = _linked(vectors, kind)
@@ -248,7 +248,7 @@ def _linked(vectors: Matrix, kind: SpaceKind) -> tuple[Matrix, list[list[int]]]:
 
 def _split(vectors: Matrix, members: list[int], kind: SpaceKind) -> list[list[int]]:
     """Return the parts of a group, if nearly all members lie in some that are close by themselves; else the group."""
-    if len(members) < weights.LEAST_ENTRIES:
+    if len(members) < weights.MIN_ENTRIES:
         return [members]
     centred, parts = _linked(vectors[members], kind)
     parts = [part for part in parts if _is_above_chance(centred, kind, part)]

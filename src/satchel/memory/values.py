@@ -159,8 +159,8 @@ class Values(Records[Value]):
     def _grouped(self, axis: str) -> Grouping:
         label = self._embedder.id if self._embedder is not None else clustering.WORDS_LABEL
         count = len(clustering.entries_of(self._store, axis, clustering.TEXT_TOKENS))
-        if count < weights.LEAST_ENTRIES:
-            reason = f"not enough structure: {count} experiences on the axis {axis}, {weights.LEAST_ENTRIES} are needed"
+        if count < weights.MIN_ENTRIES:
+            reason = f"not enough structure: {count} experiences on the axis {axis}, {weights.MIN_ENTRIES} are needed"
             return Grouping(axis, label, count, (), reason)
         space = self._space(axis)
         groups = [_by_centrality(space, positions) for positions in clustering.group(space.vectors, space.kind)]

@@ -21,7 +21,7 @@ SAME_PROSE: Annotated[float, Between(0.05, 1)] = 0.42
 
 # Groups of experiences (cluster.py)
 
-LEAST_ENTRIES: Annotated[int, Between(5, 200)] = 20
+MIN_ENTRIES: Annotated[int, Between(5, 200)] = 20
 """Number of experiences below which an axis is not grouped: three similar ones among ten may be chance."""
 
 SMALLEST_GROUP: Annotated[int, Between(2, 20)] = 3

@@ -296,7 +296,7 @@ GRAPH_CONTEXT = Operation(
              aliases=("node_id", "nodeId", "question")),
         Parameter("blend", Shape.TEXTS, "More topics or ids in the same context.", flags=("--and",)),
         Parameter("depth", Shape.COUNT, f"Steps to walk ({vocabulary.DEFAULT_DEPTH}, as far as the lens allows).",
-                  least=vocabulary.LEAST_DEPTH, most=vocabulary.MAX_DEPTH),
+                  least=vocabulary.MIN_DEPTH, most=vocabulary.MAX_DEPTH),
         MAX_TOKENS,
         text("lens", "Relations to follow.", vocabulary.LENS_NAMES,
              default=vocabulary.DEFAULT_LENS, is_open=True),

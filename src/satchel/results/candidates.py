@@ -103,7 +103,7 @@ class EntityCandidates:
             Kind.CODE, 1.0, every, self.lines, max(len(every), 1), find_companions=self._imports if imports else None
         )
 
-    def most_tokens(self, size: float, room: float, budget: Budget) -> float:
+    def max_tokens(self, size: float, room: float, budget: Budget) -> float:
         """Return the tokens for a shortened entity of this size in this room: half, or what the others leave of it."""
         others = sum(file.size for file in (*self.candidates, *self.whole_files)) - size
         # Largest share of the budget for one shortened entity, so that there is room for a second; more if that is
@@ -183,7 +183,7 @@ def _located(
         signature = signature_range(hit.chunk, lines)
         first = Step(Detail.LINE, ((whole[0], whole[0]),))
         last_resort = first if signature is None else Step(Detail.SIGNATURE, (signature,))
-        most = supplied.most_tokens(size, room, budget)
+        most = supplied.max_tokens(size, room, budget)
         forms = shortened_steps(_shortener(budget), lines, language, whole, most)
         beginnings = _beginnings(lines, whole, room) if budget.strategy == LADDER else []
         return [*forms, *beginnings, last_resort]
@@ -222,7 +222,7 @@ def _record(entity: Entity, rank: int, budget: Budget, supplied: EntityCandidate
             day = iso_time(moment)[:10] if moment else ""
             return [*line_steps(lambda most: lesson_line(entity.fields, most, day))]
         if language:
-            steps = _shortened_texts(body, language, supplied.most_tokens(size, room, budget), budget)
+            steps = _shortened_texts(body, language, supplied.max_tokens(size, room, budget), budget)
         else:
             rooms = (max(room * share - (NOTE_TOKENS if note else 0), 0) for share in SHRINK_SHARES)
             passages = (excerpt(body, frozenset(), tokens * CHARACTERS_PER_TOKEN) for tokens in rooms)

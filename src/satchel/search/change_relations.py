@@ -300,17 +300,17 @@ class _Dependents:
         elif weight == before.weight and before.lines:
             self.rows[row] = Related(weight, (*before.lines, *lines))
 
-    def depend_on(self, target: CodeDefinition, most_files: int, most_between: int = MAX_BETWEEN) -> Callers:
+    def depend_on(self, target: CodeDefinition, max_files: int, max_between: int = MAX_BETWEEN) -> Callers:
         """Add a definition, its callers, its heirs, and the tests of both; return the callers."""
         self._add(target.row, CHANGED)
-        callers = self._relations.callers(target, most_files)
+        callers = self._relations.callers(target, max_files)
         for site in callers.sites:
             nearness = weights.NEAR_TEST if site.secondary else weights.NEAR_CALLER
             self._add(site.row, nearness * site.certainty, [around(site)])
         for heir in self._relations.heirs(target):
             self._add(heir.row, weights.NEAR_HEIR)
         between = dict.fromkeys(site.row for site in callers.sites if not site.secondary and site.row != target.row)
-        for row in list(between)[:most_between]:
+        for row in list(between)[:max_between]:
             middle = self._relations.definition(row)
             for site in self._relations.callers(middle, FURTHER_FILES).sites if middle is not None else ():
                 if site.secondary:
@@ -343,11 +343,9 @@ class _Dependents:
         )
         return Heads(tuple(dict.fromkeys(called)), {target.path: lines} if lines else {})
 
-    def uses(
-        self, target: CodeDefinition, most_files: int = MAX_FILES, *, imports: bool = True
-    ) -> tuple[CallSite, ...]:
+    def uses(self, target: CodeDefinition, max_files: int = MAX_FILES, *, imports: bool = True) -> tuple[CallSite, ...]:
         """Add and return the uses of a definition other than calls: passed, defaulted, registered, named as a type."""
-        uses = self._relations.uses(target, most_files)
+        uses = self._relations.uses(target, max_files)
         for site in uses if imports else [site for site in uses if site.how == "use"]:
             nearness = weights.NEAR_FURTHER_TEST if site.secondary else weights.NEAR_USER
             self._add(site.row, nearness if site.how == "use" else weights.NEAR_IMPORTER, [around(site)])

@@ -74,13 +74,13 @@ def contradicts(older: str, newer: str) -> bool:
 
 
 @lru_cache(1_000)
-def _statement(text: str, most_words: int, *, whole: bool = False) -> _Statement | None:
+def _statement(text: str, max_words: int, *, whole: bool = False) -> _Statement | None:
     """Return a statement, or all clauses of it, None if it has no words or too many to be compared."""
     folded = text.replace("\u2019", "'")
     for short, full in _CONTRACTED:
         folded = re.sub(short, full, folded, flags=re.IGNORECASE)
     every = _WORD.findall(folded)
-    if not every or len(every) > most_words:
+    if not every or len(every) > max_words:
         return None
     known = _known()
     clause = folded if whole else _CLAUSE.split(folded.strip(), maxsplit=1)[0]

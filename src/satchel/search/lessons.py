@@ -42,10 +42,10 @@ SHORT_NUMBER = 2
 """Digits of a number that says nothing without a common word or kind of work: of a request for Python 3.12 a record
 about Debian 12 may be needed, one about shelf 12 is not."""
 
-LEAST_KINDS = 2
+MIN_KINDS = 2
 """Kinds of evidence of a record that may have little of each."""
 
-LEAST_WORDS = 2
+MIN_WORDS = 2
 """Words of a question that a record has: one alone is a coincidence."""
 
 
@@ -143,19 +143,19 @@ def bearing(
         if found.words[lexicon.live_chunk].max(initial=0.0) >= EVERY_WORD:
             floor = max(floor, BESIDE_EVERY_WORD * float(total[lexicon.live_chunk].max()))
         alone = max(floor, weights.LESSON_ALONE)
-        bears = (total >= alone) | ((total >= floor) & (found.kinds >= LEAST_KINDS))
+        bears = (total >= alone) | ((total >= floor) & (found.kinds >= MIN_KINDS))
         bar = f"evidence of {floor:.2g} of two kinds, or {alone:.2g} of one"
     elif intent is Intent.FAILS:  # words of every log are no evidence
         # A name such as `TypeError` is two words by itself, so it takes one more.
-        is_rare = (found.rarity >= weights.LESSON_RARITY) & (found.shared > LEAST_WORDS)
+        is_rare = (found.rarity >= weights.LESSON_RARITY) & (found.shared > MIN_WORDS)
         bears = (found.file > 0) | (found.named > 0) | is_rare
         bar = "a file or a name of the failure, or rare words of it"
     else:
         names_code = bool(query.paths) or any(mention.form in DISTINCTIVE_FORMS for mention in query.symbols)
-        bears = (found.matched >= weights.LESSON_SHARE) & (found.shared >= LEAST_WORDS)
+        bears = (found.matched >= weights.LESSON_SHARE) & (found.shared >= MIN_WORDS)
         bar = f"{weights.LESSON_SHARE:.0%} of the words"
         if intent is Intent.ASKS and not names_code:
-            bears |= (found.rarity >= weights.LESSON_RARITY) & (found.shared >= LEAST_WORDS)
+            bears |= (found.rarity >= weights.LESSON_RARITY) & (found.shared >= MIN_WORDS)
             bar += " or two rare ones"
         total = np.maximum(found.said, found.matched)
     live = np.where(lexicon.live_chunk, total, 0.0)
@@ -222,7 +222,7 @@ def _words_of(query: Query, found: bm25.Occurrences, lexicon: Lexicon) -> tuple[
     total = len(lexicon.live_chunk)
     count: FloatArray = np.bincount(found.units, np.repeat(asked, found.sizes), total).astype(np.float64)
     rarity = np.bincount(found.units, np.repeat(asked * found.idf / rarest, found.sizes), total).astype(np.float64)
-    return (count * LEAST_WORDS if asked.sum() < LEAST_WORDS else count), rarity
+    return (count * MIN_WORDS if asked.sum() < MIN_WORDS else count), rarity
 
 
 def _working(lexicon: Lexicon, query: Query) -> FloatArray:

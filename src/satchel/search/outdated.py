@@ -14,7 +14,7 @@ from typing import NamedTuple
 from satchel.search import weights
 from satchel.text import pattern, stem, word_lists, wording
 
-LEAST_NAME = 2
+MIN_NAME = 2
 """Words of a name, unless it is coded as `atlas-2` or `#ship`."""
 
 _GONE, _GONE_BEFORE = wording("gone"), wording("taken away, before what it is")
@@ -63,7 +63,7 @@ def _told(text: str) -> _Told:
             gone.append(_content(clause[: passive.start()]))
         if (active := _GONE_BEFORE.search(clause)) is not None:
             gone.append(_content(active["what"]))
-    names = tuple(name for name in gone if len(name) >= LEAST_NAME or (name and _CODED.search(name[0])))
+    names = tuple(name for name in gone if len(name) >= MIN_NAME or (name and _CODED.search(name[0])))
     paths = frozenset(_PATH.findall(text))
     return _Told(words, names, paths, is_kept=_KEPT.search(text) is not None, is_lost=_LOST.search(text) is not None)
 

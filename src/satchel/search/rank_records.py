@@ -329,7 +329,7 @@ def _by_time(hits: Sequence[Hit]) -> tuple[Hit, ...]:
 
 def answering(result: SearchResult) -> list[Hit]:
     """Return the hits of one kind that are listed: few of a weak answer, and none that hardly matches."""
-    hits = [hit for hit in result.hits if hit.relevance >= weights.LEAST_LISTED]
+    hits = [hit for hit in result.hits if hit.relevance >= weights.MIN_LISTED]
     return hits if result.strength >= weights.WEAK_FLOOR else hits[: weights.WEAK_ITEMS]
 
 

@@ -234,12 +234,12 @@ class Relations:
 
     # Calls of a definition
 
-    def callers(self, target: CodeDefinition, most_files: int = MAX_FILES) -> Callers:
+    def callers(self, target: CodeDefinition, max_files: int = MAX_FILES) -> Callers:
         """Return every call of a definition, and of what it overrides."""
-        key = ("callers", target.key, most_files)
-        return self.code.answers.get(key, partial(self._calls_of, target, most_files), Callers(()))
+        key = ("callers", target.key, max_files)
+        return self.code.answers.get(key, partial(self._calls_of, target, max_files), Callers(()))
 
-    def _calls_of(self, target: CodeDefinition, most_files: int) -> Callers:
+    def _calls_of(self, target: CodeDefinition, max_files: int) -> Callers:
         owner = self.owner(target)
         keys, names = {target.key}, {target.name}
         if owner is not None and target.name in BUILDERS:
@@ -247,19 +247,19 @@ class Relations:
         overridden = {definition.key: definition.qualified for definition in self.overridden(target)}
         calling = self._calling(names, target)
         paths = self._nearest(calling, target)
-        self.code.load_files(paths[:most_files])
+        self.code.load_files(paths[:max_files])
         by_file: dict[str, list[int]] = defaultdict(list)
         for row in calling:
             by_file[self.code.document_of(row).key].append(row)
         sites: list[CallSite] = []
-        for path in paths[:most_files]:
+        for path in paths[:max_files]:
             self.code.read(by_file[path])
             sites += [site for row in by_file[path] for site in self._sites(row, calling[row], keys, overridden, owner)]
             self.code.let_go(path)
         sites.sort(
             key=lambda site: (site.secondary, -site.certainty, far(target.path, site.path), site.path, site.line)
         )
-        return Callers(tuple(sites), max(len(paths) - most_files, 0))
+        return Callers(tuple(sites), max(len(paths) - max_files, 0))
 
     def _calling(self, names: set[str], target: CodeDefinition) -> dict[int, set[str]]:
         """Return chunks that call one of the names, or an alias of the target in any file, with those names."""
@@ -342,11 +342,11 @@ class Relations:
 
     # Other uses of a definition
 
-    def uses(self, target: CodeDefinition, most_files: int = MAX_FILES) -> tuple[CallSite, ...]:
+    def uses(self, target: CodeDefinition, max_files: int = MAX_FILES) -> tuple[CallSite, ...]:
         """Return the uses of a definition other than calls: imports, references, and types."""
         sites: dict[CallSite, None] = {}
         names = {target.name} | self._aliases(target)
-        every = self._naming(target, names, most_files)[0]
+        every = self._naming(target, names, max_files)[0]
         for path, grouped in groupby(every, lambda row: self.code.document_of(row).key):
             rows = [*grouped]
             self.code.read(rows)
@@ -354,7 +354,7 @@ class Relations:
             self.code.let_go(path)
         return tuple(sites)
 
-    def _naming(self, target: CodeDefinition, names: Iterable[str], most_files: int) -> tuple[list[int], int]:
+    def _naming(self, target: CodeDefinition, names: Iterable[str], max_files: int) -> tuple[list[int], int]:
         """Return the chunks that contain a name of a definition, nearest first, and the number of files left out.
 
         Their files are loaded.
@@ -364,12 +364,12 @@ class Relations:
         distances = {path: far(target.path, path) for path in {document.key for document in files.values()}}
         order = sorted(files, key=lambda row: (files[row].secondary, distances[files[row].key], row))
         every = list(dict.fromkeys(files[row].key for row in order))
-        paths = every[:most_files]
+        paths = every[:max_files]
         self.code.load_files(paths)
         return [row for row in order if files[row].key in paths], len(every) - len(paths)
 
     def unresolved(
-        self, target: CodeDefinition, sites: Iterable[CallSite], most_files: int = MAX_FILES, *, has_uses: bool = False
+        self, target: CodeDefinition, sites: Iterable[CallSite], max_files: int = MAX_FILES, *, has_uses: bool = False
     ) -> TextualCalls:
         """Return the lines that contain a call of this name by text, and mean neither `sites` nor another definition.
 
@@ -383,7 +383,7 @@ class Relations:
             (definition.path, definition.line) for definition in self.code.defined(name)
         }
         lines: dict[str, list[int]] = defaultdict(list)
-        rows, unread = self._naming(target, [name], most_files)
+        rows, unread = self._naming(target, [name], max_files)
         for row in rows:
             part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
             if file is None:

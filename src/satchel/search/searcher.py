@@ -67,7 +67,7 @@ def search_kind(
     now: float = 0.0,
     likeness: Likeness | None = None,
     silent: AbstractSet[SearchStrategy] = frozenset(),
-    least_share: float = 0.0,
+    min_share: float = 0.0,
     question_files: Sequence[str] | None = None,
     intent: Intent | None = None,
 ) -> SearchResult:
@@ -77,7 +77,7 @@ def search_kind(
     `candidates` counts spans of files, by default `CANDIDATE_SPANS`; of records there are fewer
     (`SPANS_PER_RECORD`).
     `filters`, `now` and `question_files` (see `search_records`) concern records only. `silent` strategies
-    take no part. Chunks of files with less than `least_share` of the best
+    take no part. Chunks of files with less than `min_share` of the best
     relevance are left out, except where a trace leads to one.
     """
     lexicon = store.lexicon(kind)
@@ -104,7 +104,7 @@ def search_kind(
     ranking, similar = _ranked(query, store, lexicon, kind, votes or Votes(query, store), likeness, silent)
     nearest = _nearest(similar)
     strength, matched = max(ranking.evidence.strength, nearest), max(ranking.evidence.spans, nearest)
-    hits = tuple(_file_hits(store, kind, ranking, candidates, similar, strength, least_share))
+    hits = tuple(_file_hits(store, kind, ranking, candidates, similar, strength, min_share))
     covered, chunks = None, 0
     if likeness is not None and similar is not None:
         covered = similar.count
@@ -171,7 +171,7 @@ def _file_hits(
     candidates: int,
     similar: Similar | None,
     strength: float,
-    least_share: float,
+    min_share: float,
 ) -> list[Hit]:
     lexicon = store.lexicon(kind)
     vector_value = rank_files.vector_value(of_table=similar is not None and similar.of_table)
@@ -193,7 +193,7 @@ def _file_hits(
     for (chunk, (first, *_)), place in zip(members.items(), places, strict=True):
         relevance = relevance_of(strength, shares[first], place)
         relevances[chunk] = max(relevance, relevance_of(pointed_at[chunk])) if chunk in pointed_at else relevance
-    least = 0.0 if pointed_at else least_share * max(relevances.values(), default=0.0)
+    least = 0.0 if pointed_at else min_share * max(relevances.values(), default=0.0)
     owned = [chunk for chunk, relevance in relevances.items() if relevance >= least]
     rows, documents = columns.chunk_row[owned].tolist(), columns.chunk_document[owned].tolist()
     stored = lexicon.stored(chunks_of, owned, partial(chunks_of, store))

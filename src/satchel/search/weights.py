@@ -321,7 +321,7 @@ LISTED_PARTS: Annotated[int, Between(1, 10)] = 3
 LISTED_DROP: Annotated[float, Between(0, 10)] = 1.0
 """How much less than the best part of its file a listed part may be worth, as a log value."""
 
-LEAST_LISTED: Annotated[float, Between(0, 0.1)] = 0.005
+MIN_LISTED: Annotated[float, Between(0, 0.1)] = 0.005
 """Least relevance of a listed hit: lower ones would be written as 0.00."""
 
 SHARE_EXPONENT: Annotated[float, Between(0.1, 2)] = 0.5

@@ -179,8 +179,8 @@ class AnswerService:
             return root.read(lambda store: list(groups_of(wanted, found, store, root.lines, prefix, in_texts)))
 
         every = [group for name, root in roots.items() for group in groups(root, f"{name}/" if name else "")]
-        most_lines = 20 if where else MAX_LINES  # a task is worth its line
-        return packed(every, terms, counter(request.budget.tokenizer), request.budget.max_tokens, most_lines)
+        max_lines = 20 if where else MAX_LINES  # a task is worth its line
+        return packed(every, terms, counter(request.budget.tokenizer), request.budget.max_tokens, max_lines)
 
     def request(self, question: str, **options: Any) -> AssembleRequest:
         """Return a checked request from the settings and these options, named as in `assemble`.

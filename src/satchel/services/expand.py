@@ -27,7 +27,7 @@ from satchel.sources.outline import outline_file, readable
 from satchel.store.records import Document
 from satchel.system import files
 from satchel.system.git import find_repository
-from satchel.tokens import TokenCounter, most_within
+from satchel.tokens import TokenCounter, count_within
 from satchel.types import HandleTarget
 from satchel.vocabulary import checked_names
 
@@ -356,7 +356,7 @@ def _shortened(
     if row.item.location is None:
         return None
     most = _line_count(row.ranges) - 1
-    fitting = most_within(most, max_tokens, lambda count: tokens([_shown(row, count, key)]))
+    fitting = count_within(most, max_tokens, lambda count: tokens([_shown(row, count, key)]))
     return _shown(row, fitting, key) if fitting else None
 
 

@@ -74,7 +74,7 @@ class _LinePart(NamedTuple):
 
     def is_cut_off(self, length: int) -> bool:
         """Return whether so many characters are too few for it, and it can be left out."""
-        return self.weight == 1 and length < min(len(self.text), LEAST_PIECE)
+        return self.weight == 1 and length < min(len(self.text), MIN_PIECE)
 
 
 def _line_parts(fields: Fields) -> list[_LinePart]:
@@ -129,7 +129,7 @@ def shown_record(kind: Kind, fields: Fields, text: str, side: Axis = Axis.FULL) 
 
 _REASON = ": failed because "
 
-LEAST_PIECE = 24
+MIN_PIECE = 24
 """Characters of an attempt or a takeaway on that line below which it is left out instead of cut."""
 
 _LABELS = {

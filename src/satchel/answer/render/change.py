@@ -34,7 +34,7 @@ class ChangeText(NamedTuple):
 
 def change_text(change: Change, affected: AffectedCode | None, counter: TokenCounter, max_tokens: int) -> ChangeText:
     """Return the hunks of a change, its users and its tests, each within its share of the budget."""
-    if max_tokens < weights.LEAST_NAMED:
+    if max_tokens < weights.MIN_NAMED:
         # The lines of a changed definition as they are now follow below; in little room they are not written twice.
         change = replace(change, files=tuple(map(_without_shown, change.files)))
         return ChangeText(hunk_lines(change, counter, max_tokens * weights.HUNKS_SHARE))

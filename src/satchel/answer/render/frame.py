@@ -43,7 +43,7 @@ GUIDED_NOTICE = f"{DATA_NOTICE}, except in records titled Guidance."
 
 WEAK = "nothing here answers this well; the best few are shown"
 
-LEAST_FILES = 3
+MIN_FILES = 3
 """Fewest listed files: fewer are seen at a glance, and a list with room for fewer is left out."""
 
 SOURCES_SHOWN = 10
@@ -224,13 +224,13 @@ def overview_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list
     """
     files = [item for item in items if file_path(item)]
     is_list = request.form.view is not View.SECTIONS
-    if not request.overview or request.is_numbered or is_list or len(files) < LEAST_FILES:
+    if not request.overview or request.is_numbered or is_list or len(files) < MIN_FILES:
         return []
     entries = [_file_entry(rank, item) for rank, item in enumerate(files[: weights.OVERVIEW_FILES], 1)]
     rows = _fitted(
         entries, request.limit * weights.LIST_SHARE * CHARACTERS_PER_TOKEN if request.limit else float("inf")
     )
-    if len(rows) < LEAST_FILES:
+    if len(rows) < MIN_FILES:
         return []
     more = len(files) - len(rows)
     return [*rows, f"and {more} more"] if more else rows

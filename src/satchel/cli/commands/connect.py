@@ -64,7 +64,7 @@ def _opened(around: str, root: Path | None) -> Satchel:
 MAX_TOKENS = 1_000
 """Default budget of one context: a quarter of a question's, because every result of the chosen tools has one."""
 
-LEAST_TOKENS = 50
+MIN_TOKENS = 50
 """Smallest budget: the frame of a context needs it."""
 
 
@@ -98,8 +98,8 @@ def proxy_command(
         raise UsageError("no tool is chosen: name some with --tools 'edit_*' (repeat it), or all with --tools '*'")
     if not server:
         raise UsageError("there is no command: write it after `--`, as in `satchel proxy --tools '*' -- npx SERVER`")
-    if max_tokens < LEAST_TOKENS:
-        raise UsageError(f"--max-tokens is {max_tokens}: give {LEAST_TOKENS} or more, {MAX_TOKENS:,} is the default")
+    if max_tokens < MIN_TOKENS:
+        raise UsageError(f"--max-tokens is {max_tokens}: give {MIN_TOKENS} or more, {MAX_TOKENS:,} is the default")
     root = invocation.root
     from satchel.mcp.proxy import ProxyContexts, has_standard_streams, run_proxy
 

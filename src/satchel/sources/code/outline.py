@@ -286,7 +286,7 @@ def _renames(findings: SyntaxFindings) -> Iterator[tuple[int, EdgeType, bytes]]:
             yield from ((start, EdgeType.RENAMES, name) for name in _RENAMED.findall(statement))
 
 
-LEAST_BODY = 200
+MIN_BODY = 200
 """Bytes of the shortest body of a function that a later reader may leave unread."""
 
 LEAST_FUNCTION = 100
@@ -312,7 +312,7 @@ def _functions(findings: SyntaxFindings, declarations: list[Declaration]) -> Ite
         if is_long and findings.language == "python" and _is_free(findings, declaration, first):
             yield first, start, end
             behind = end
-        elif end - start >= LEAST_BODY:
+        elif end - start >= MIN_BODY:
             is_block = findings.source[start : start + 1] == b"{" and findings.source[end - 1 : end] == b"}"
             if is_block or findings.language == "python":
                 yield start, start, end
