@@ -23,9 +23,9 @@ from satchel.types import Detail, Kind, Range
 
 def is_unsure(sections: Sequence[Section]) -> bool:
     """Return whether more than a few definitions of code match nearly as well as the best one."""
-    own = [candidate for section in sections if section.kind is Kind.CODE for candidate in section.candidates]
-    least = max((candidate.value for candidate in own), default=0.0) - weights.FIND_RANGE
-    return len({candidate.chunk.id for candidate in own if candidate.value > least}) > weights.RIVALS
+    candidates = [candidate for section in sections if section.kind is Kind.CODE for candidate in section.candidates]
+    least = max((candidate.value for candidate in candidates), default=0.0) - weights.FIND_RANGE
+    return len({candidate.chunk.id for candidate in candidates if candidate.value > least}) > weights.RIVALS
 
 
 def with_glimpses(section: Section, terms: AbstractSet[str], rarities: Mapping[str, float], *, unsure: bool) -> Section:

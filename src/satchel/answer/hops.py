@@ -124,19 +124,19 @@ class Hops:
             named = [[*finder.rare(self._named)], finder.named(self._named, self._terms)]
             rare, defined = ([hop._replace(is_last=self._is_long) for hop in hops] for hops in named)
             found = [*rare, *found, *defined]
-            own = [
+            own_candidates = [
                 candidate
                 for candidate in candidates
                 if candidate.group.startswith(finder.prefix) and finder.is_indexed(candidate)
             ]
-            used = [(_worth(hop, self._terms), hop) for candidate in own for hop in finder.used(candidate)]
+            used = [(_worth(hop, self._terms), hop) for candidate in own_candidates for hop in finder.used(candidate)]
             used.sort(key=lambda pair: -pair[0])
             found += [hop for worth, hop in used if worth][: weights.USED_PLACES]
-            classes = {(candidate.group, candidate.chunk.title.rpartition(".")[0]) for candidate in own}
+            classes = {(candidate.group, candidate.chunk.title.rpartition(".")[0]) for candidate in own_candidates}
             more = [hop for worth, hop in used if worth or (hop.path, hop.name.rpartition(".")[0]) in classes]
             found += [hop._replace(is_last=True) for hop in more if hop not in found][: weights.USED_PLACES]
-            found += [hop for candidate in own[:1] for hop in finder.callers(candidate)]
-            found += [hop for candidate in own[:1] for hop in finder.changed_together(candidate)]
+            found += [hop for candidate in own_candidates[:1] for hop in finder.callers(candidate)]
+            found += [hop for candidate in own_candidates[:1] for hop in finder.changed_together(candidate)]
         return _merged(found)
 
 
@@ -198,13 +198,16 @@ class _PlaceFinder:
         made = []
         for name in missing:
             rows = self._relations.code.defined(name.rpartition(".")[2])
-            own = [row for row in rows if not is_secondary(row.path) and f".{row.qualified}".endswith(f".{name}")]
-            support = [
-                len((_terms(f"{definition.owner} {definition.path}") - _terms(name)) & terms) for definition in own
+            definitions = [
+                row for row in rows if not is_secondary(row.path) and f".{row.qualified}".endswith(f".{name}")
             ]
-            most = max(support, default=0) if len(own) > 1 else 0
-            meant = [definition for definition, shared in zip(own, support, strict=True) if shared == most]
-            if len(own) == 1 or (most and len(meant) <= RARE_LINES):
+            support = [
+                len((_terms(f"{definition.owner} {definition.path}") - _terms(name)) & terms)
+                for definition in definitions
+            ]
+            most = max(support, default=0) if len(definitions) > 1 else 0
+            meant = [definition for definition, shared in zip(definitions, support, strict=True) if shared == most]
+            if len(definitions) == 1 or (most and len(meant) <= RARE_LINES):
                 made += [hop for definition in meant for hop in self._hops("named", definition)]
         return made
 
@@ -285,18 +288,18 @@ class _PlaceFinder:
         for name in followed:
             node = next(filter(partial(_is_name, rows), file.occurrences(name, first, last)), None)
             meaning = self._relations.names.meaning(file, node) if node is not None else ()
-            own = [definition for definition in meaning if isinstance(definition, CodeDefinition)]
-            if len(own) > 1:  # in C, headers that other files include may define the same name
+            definitions = [definition for definition in meaning if isinstance(definition, CodeDefinition)]
+            if len(definitions) > 1:  # in C, headers that other files include may define the same name
                 ends = [f"/{imported.target.lstrip('./')}" for imported in file.imports]
-                own = [
+                definitions = [
                     definition
-                    for definition in own
+                    for definition in definitions
                     if definition.path == file.path or f"/{definition.path}".endswith((*ends,))
                 ]
-            if len({definition.key for definition in own}) == 1 and (
-                file.document.secondary or not is_secondary(own[-1].path)
+            if len({definition.key for definition in definitions}) == 1 and (
+                file.document.secondary or not is_secondary(definitions[-1].path)
             ):
-                yield own[-1]
+                yield definitions[-1]
 
     def _followed(self, file: SourceFile, rows: Sequence[Range]) -> list[str]:
         """Return the names on these lines that the index defines, the rarest first."""
@@ -325,18 +328,22 @@ class _PlaceFinder:
         location, chunk = candidate.chunk.location, candidate.chunk
         if location is None or chunk.role not in (Role.FUNCTION, Role.METHOD):
             return
-        own = self._relations.named(location.path.removeprefix(self.prefix), chunk.title)
+        definition = self._relations.named(location.path.removeprefix(self.prefix), chunk.title)
         is_short = location.end_line - location.start_line < weights.SHORT_HELPER
-        if own is None or not (is_short or chunk.role is Role.METHOD):
+        if definition is None or not (is_short or chunk.role is Role.METHOD):
             return
-        callers = self._relations.callers(own, weights.FEW_CALLS)
+        callers = self._relations.callers(definition, weights.FEW_CALLS)
         sites = [site for site in callers.sites if not site.secondary]
         dropped = _dropped(sites) if _GIVES.search(self._lines[candidate.group].text(*_span(location))) else []
         is_last = not is_short or len(sites) != 1 or callers.unread > 0
         if is_last:
-            owner, _, _ = own.qualified.rpartition(".")
-            near = [site for site in sites if site.path == own.path and site.name.rpartition(".")[0] == owner != ""]
-            sites = [site for site in near if site.name != own.qualified] if len(near) <= weights.FEW_CALLS else []
+            owner, _, _ = definition.qualified.rpartition(".")
+            near = [
+                site for site in sites if site.path == definition.path and site.name.rpartition(".")[0] == owner != ""
+            ]
+            sites = (
+                [site for site in near if site.name != definition.qualified] if len(near) <= weights.FEW_CALLS else []
+            )
         for site in dict.fromkeys([*dropped, *sites]):
             is_dropped = site in dropped
             why = _DROPPED_BY if is_dropped else _CALLED_BY

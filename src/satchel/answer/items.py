@@ -127,8 +127,8 @@ def _pieces(group: Group) -> tuple[Piece, ...]:
             name = owner.name if owner is not None else IMPORTS if is_import else ""
             whole = Detail.FULL if is_import else Detail.SPAN
             detail = owner.detail(first, after - 1) if owner is not None else whole
-            own = owner.freshness if owner is not None else None
-            freshness = group.lines.marks[first - 1] if group.lines.marks else own
+            own_freshness = owner.freshness if owner is not None else None
+            freshness = group.lines.marks[first - 1] if group.lines.marks else own_freshness
             pieces.append(Piece(first, after - 1, name, group.lines.text(first, after - 1)[:-1], detail, freshness))
     return tuple(sorted([*pieces, *_remarks(group)], key=lambda piece: piece.start))
 
@@ -233,15 +233,15 @@ def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[
     first, _ = group.picks[0]
     location, fields = first.chunk.location, first.chunk.fields
     is_given = any(signal.name == "given" for signal in first.hit.signals)
-    own = [
+    locations = [
         c.chunk.location for c, _ in group.picks if is_given and c.companion_of is None and c.chunk.location is not None
     ]
     freshness = gravest(piece.freshness for piece in pieces)
     return {
         "file_path": path,
         # Of given results the lines are those of the entities, without their imports and the lines around them.
-        "start_line": min((other.start_line for other in own), default=pieces[0].start),
-        "end_line": max((other.end_line for other in own), default=pieces[-1].end),
+        "start_line": min((other.start_line for other in locations), default=pieces[0].start),
+        "end_line": max((other.end_line for other in locations), default=pieces[-1].end),
         "language": _language(first),
         "qualified_name": first.chunk.title if location is not None else "",
         "names": list(dict.fromkeys(c.chunk.title for c, _ in group.picks if c.chunk.title)),
@@ -340,16 +340,16 @@ def also_at(group: Group) -> list[dict[str, Any]]:
     """
     places: dict[str, dict[str, Any]] = {}
     for candidate, _ in group.picks:
-        own = candidate.chunk.location
+        own_location = candidate.chunk.location
         for twin in group.twins_of(candidate):
             location = twin.chunk.location
-            if own is not None and location is not None and _is_worth_naming(twin):
+            if own_location is not None and location is not None and _is_worth_naming(twin):
                 places[twin.chunk.id] = {
                     "id": twin.chunk.id,
                     "path": location.path,
                     "start_line": location.start_line,
                     "end_line": location.end_line,
-                    "of_line": own.start_line,
+                    "of_line": own_location.start_line,
                 }
     return list(places.values())
 

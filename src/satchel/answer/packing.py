@@ -133,7 +133,9 @@ class Packing:
             True: [section for section in bests if section.lines or of_records <= inputs.value_range],
             False: [section for section in bests if not section.lines or inputs.value_range <= of_records],
         }
-        best = {is_file: max(map(bests.__getitem__, own), default=-math.inf) for is_file, own in counted.items()}
+        best = {
+            is_file: max(map(bests.__getitem__, sections), default=-math.inf) for is_file, sections in counted.items()
+        }
         self._least = {section: best[bool(section.lines)] - value_range for section, value_range in ranges.items()}
         self._least_of = {section: bests[section] - value_range for section, value_range in ranges.items()}
         self._numbers = count()

@@ -310,17 +310,20 @@ def round_robin(rows: Sequence[Gathered]) -> list[Gathered]:
     chosen: list[list[Hit]] = [[] for _ in rows]
     taken: set[tuple[str, int]] = set()
     while any(waiting):
-        for row, hits, own in zip(rows, waiting, chosen, strict=True):
-            if len(own) == row.section.limit + SPARE_RECORDS and own[0].chunk.location is None:
+        for row, hits, own_hits in zip(rows, waiting, chosen, strict=True):
+            if len(own_hits) == row.section.limit + SPARE_RECORDS and own_hits[0].chunk.location is None:
                 hits.clear()
             while hits:
                 hit = hits.pop()
                 if hit.chunk.location is not None:
-                    own.append(hit)
+                    own_hits.append(hit)
                     break
                 identity = (hit.chunk.kind.value, hit.chunk.document)  # equal for all of its sides
                 if identity not in taken:
-                    own.append(hit)
+                    own_hits.append(hit)
                     taken.add(identity)
                     break
-    return [row._replace(result=row.result._replace(hits=tuple(own))) for row, own in zip(rows, chosen, strict=True)]
+    return [
+        row._replace(result=row.result._replace(hits=tuple(own_hits)))
+        for row, own_hits in zip(rows, chosen, strict=True)
+    ]

@@ -355,8 +355,8 @@ def with_related(items: Sequence[ContextItem], packing: Packing, resources: Reso
     shown = {chunk.id: chunk for chunk in chunks if chunk.location is not None}
     neighbours: dict[str, Neighbours] = {}
     for workspace in resources.every:
-        own = [chunk for chunk in shown.values() if _location(chunk).path.startswith(workspace.prefix)]
-        neighbours |= _Surroundings(workspace.store, workspace.lines, workspace.prefix).around(own)
+        own_chunks = [chunk for chunk in shown.values() if _location(chunk).path.startswith(workspace.prefix)]
+        neighbours |= _Surroundings(workspace.store, workspace.lines, workspace.prefix).around(own_chunks)
     rows = [
         {shown[origin].title: neighbours[origin] for origin in item.origins if origin in neighbours} for item in items
     ]
@@ -402,18 +402,20 @@ class _Surroundings:
         return neighbours
 
     def _around(self, row: int) -> Neighbours:
-        own = self._relations.definition(row)
+        own_definition = self._relations.definition(row)
         called = [call.definition for call in self._relations.callees(row)]
         if not self._code.document_of(row).secondary:
             called = [definition for definition in called if not is_secondary(definition.path)]
-        owner = self._relations.owner(own) if own is not None else None
-        every = self._relations.callers(own, MAX_FILES).sites if own is not None else ()
+        owner = self._relations.owner(own_definition) if own_definition is not None else None
+        every = self._relations.callers(own_definition, MAX_FILES).sites if own_definition is not None else ()
         sites = {(site.row, site.secondary): site for site in reversed(every) if site.row != row}
         calling = list(sites.values())[::-1]
         return {
             "container": self._defined([owner] if owner is not None else []),
             "callees": self._defined(called),
-            "implementations": self._defined(self._relations.heirs(own) if own is not None else []),
+            "implementations": self._defined(
+                self._relations.heirs(own_definition) if own_definition is not None else []
+            ),
             "callers": [self._caller(site) for site in calling if not site.secondary][:RELATED],
             "tests": [self._caller(site) for site in calling if site.secondary][:RELATED],
         }

@@ -151,17 +151,17 @@ def _names(
     relations.code.load(code)
     relations.code.load_files(relations.code.document_of(row).key for row in code)
     for row in code:
-        own = named.get(row) or [*filter(None, [relations.definition(row)])]
-        yield from ((row, *step) for step in _names_of(relations, row, own, moves, most))
+        definitions = named.get(row) or [*filter(None, [relations.definition(row)])]
+        yield from ((row, *step) for step in _names_of(relations, row, definitions, moves, most))
 
 
 def _names_of(
-    relations: Relations, row: int, own: Sequence[CodeDefinition], moves: _Moves, most: int
+    relations: Relations, row: int, definitions: Sequence[CodeDefinition], moves: _Moves, most: int
 ) -> Iterator[tuple[EdgeType, Direction, int, int]]:
     if (EdgeType.CALLS, Direction.OUT) in moves:
         for call in relations.callees(row):
             yield EdgeType.CALLS, Direction.OUT, call.definition.row, call.line
-    for definition in own:
+    for definition in definitions:
         if (EdgeType.CALLS, Direction.IN) in moves:
             for site in relations.callers(definition, most).sites:
                 yield EdgeType.CALLS, Direction.IN, site.row, site.line

@@ -53,16 +53,16 @@ CHANGE_COMMITS = 40
 def blended(query: Query, change: Change) -> Query:
     """Return the question with the names in the change and, at low weight, the words of the changed lines."""
     names = " ".join(f"`{name}`" for name in change.names)
-    own = analyse(names)
+    own_query = analyse(names)
     query_terms = {term.term for term in query.terms}
     lines = analyse("\n".join(["", *(f"    {line}" for line in change.words.split("\n"))]))
     extra: dict[str, float] = {}
-    for source in (own, lines):
+    for source in (own_query, lines):
         for term in source.terms:
             extra[term.term] = max(extra.get(term.term, 0.0), term.weight)
     factor = weights.CHANGE_WORDS if query.terms else 1.0
     terms = [QueryTerm(term, weight * factor, 0.0) for term, weight in extra.items() if term not in query_terms]
-    symbols = [Mention(symbol.text, symbol.form, Zone.PROSE, symbol.qualifier) for symbol in own.symbols]
+    symbols = [Mention(symbol.text, symbol.form, Zone.PROSE, symbol.qualifier) for symbol in own_query.symbols]
     return replace(query, terms=(*query.terms, *terms), symbols=(*query.symbols, *symbols))
 
 

@@ -149,10 +149,10 @@ def _listed_heads(target: CodeDefinition, found: Heads, told: str, prefix: str) 
         files[head.path].append(head)
     rows = [
         {
-            "path": f"{prefix}{path}", "lines": [definition.line for definition in own], "uses": [],
-            "definitions": [(definition.line, definition.qualified) for definition in own], "test": is_secondary(path),
+            "path": f"{prefix}{path}", "lines": [definition.line for definition in definitions], "uses": [],
+            "definitions": [(definition.line, definition.qualified) for definition in definitions], "test": is_secondary(path),
         }
-        for path, own in files.items()
+        for path, definitions in files.items()
     ]  # fmt: skip
     unresolved = [{"path": f"{prefix}{path}", "lines": lines} for path, lines in found.unresolved.items()]
     place = {"name": target.qualified, "path": f"{prefix}{target.path}", "line": target.line}
@@ -169,13 +169,13 @@ def _listed(sites: Sequence[CallSite], prefix: str) -> list[dict[str, Any]]:
     for site in sorted(sites, key=lambda site: site.secondary):
         files.setdefault(site.path, []).append(site)
     rows = []
-    for path, own in files.items():
-        every = {site.line for site in own if site.how == "call"}
-        calls = sorted({site.line for site in own if site.how == "call" and not site.is_possible})
+    for path, own_sites in files.items():
+        every = {site.line for site in own_sites if site.how == "call"}
+        calls = sorted({site.line for site in own_sites if site.how == "call" and not site.is_possible})
         possible = sorted(every - {*calls})
-        uses = sorted({site.line for site in own if site.how != "call"} - every)
-        names = list(dict.fromkeys(site.name for site in own if site.name))
-        is_test = all(call_site.secondary for call_site in own)
+        uses = sorted({site.line for site in own_sites if site.how != "call"} - every)
+        names = list(dict.fromkeys(site.name for site in own_sites if site.name))
+        is_test = all(call_site.secondary for call_site in own_sites)
         lines = {"lines": calls, "possible": possible, "uses": uses}
         rows.append({"path": f"{prefix}{path}", **lines, "names": names, "test": is_test})
     return rows
@@ -253,14 +253,14 @@ def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:
 
 
 def impact_of_definitions(
-    relations: Relations, targets: Sequence[CodeDefinition], own: Mapping[int, Related]
+    relations: Relations, targets: Sequence[CodeDefinition], related: Mapping[int, Related]
 ) -> Impact:
-    """Return the dependents of changed definitions; `own` are the chunks of the change itself, by row."""
-    dependents = _Dependents(relations, own)
+    """Return the dependents of changed definitions; `related` are the chunks of the change itself, by row."""
+    dependents = _Dependents(relations, related)
     most = max(MAX_FILES // max(len(targets), 1), FEWEST_FILES)
     callers = [(target, dependents.depend_on(target, most)) for target in targets[:MAX_TARGETS]]
     for target in targets[:MAX_TARGETS]:
-        if target.row in own and own[target.row].weight == CHANGED:
+        if target.row in related and related[target.row].weight == CHANGED:
             dependents.uses(target, min(most, FURTHER_FILES), imports=False)
             dependents.callees(target, weights.NEAR_CALLEE)
     told = [(target, found) for target, found in callers if not is_secondary(target.path)][:IMPACT_IN_TEXT]
@@ -287,9 +287,9 @@ def _capped(rows: Mapping[int, Related], relations: Relations) -> dict[int, Rela
 class _Dependents:
     """Related chunks by row; of several relations the nearest counts."""
 
-    def __init__(self, relations: Relations, own: Mapping[int, Related] | None = None) -> None:
-        self._relations, self._own = relations, own
-        self.rows: dict[int, Related] = dict(own or {})
+    def __init__(self, relations: Relations, related: Mapping[int, Related] | None = None) -> None:
+        self._relations, self._own = relations, related
+        self.rows: dict[int, Related] = dict(related or {})
 
     def _add(self, row: int, weight: float, lines: Iterable[tuple[int, int]] = ()) -> None:
         if row < 0 or (self._own is not None and row in self._own):
@@ -465,9 +465,9 @@ def _call_hits(subject: Hit, sites: dict[int, list[CallSite]], store: Store) -> 
     """Return one hit for each chunk that calls the subject, with the lines of its first calls, worth less than it."""
     hits = []
     for row, (part, chunk) in chunks_of(store, sites).items():
-        own = sites[row]
-        value = subject.score - (weights.EDIT_TEST_DROP if own[0].secondary else weights.EDIT_CALL_DROP)
-        lines = tuple(around(site, 1) for site in own[:EDIT_CALLS])
+        own_sites = sites[row]
+        value = subject.score - (weights.EDIT_TEST_DROP if own_sites[0].secondary else weights.EDIT_CALL_DROP)
+        lines = tuple(around(site, 1) for site in own_sites[:EDIT_CALLS])
         spans = spans_of(part, Related(1.0, lines), value)
         hit = Hit(chunk, subject.relevance, value, spans, (Signal("calls", 1.0, 0.0),), partial=True)
         hits.append((row, hit))

@@ -192,8 +192,8 @@ def _sides(store: Store, portion: Sequence[tuple[Any, Any, Document, Any]], side
     """Yield for each record the chunk of this name, else its first one; None if it has none any more."""
     parts = store.chunks(row for _, _, document, _ in portion for row in document.rows)
     for _, _, document, _ in portion:
-        own = [parts[row] for row in document.rows if row in parts]
-        yield next((part for part in own if part.name == side), own[0] if own else None)
+        chunks = [parts[row] for row in document.rows if row in parts]
+        yield next((part for part in chunks if part.name == side), chunks[0] if chunks else None)
 
 
 def _hit(

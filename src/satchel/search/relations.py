@@ -608,8 +608,8 @@ class Relations:
 
     def _classes_of(self, row: int, names: Iterable[str]) -> list[CodeDefinition]:
         """Return the classes of a chunk that may name one of these bases: its own, and those that it has inside."""
-        own, part = self._class_of(row), self.code.part(row)
-        found = dict.fromkeys([own] if own is not None else [])
+        own_definition, part = self._class_of(row), self.code.part(row)
+        found = dict.fromkeys([own_definition] if own_definition is not None else [])
         file = self.code.file(self.code.document_of(row).key)
         if file is not None and file.language != "rust":
             first, last = file.range(part.start, part.end)
@@ -620,9 +620,9 @@ class Relations:
 
     def _class_of(self, row: int) -> CodeDefinition | None:
         """Return the class that a chunk defines; for an `impl` block or an extension the type itself."""
-        own = self.definition(row)
-        if own is not None and own.language not in _BLOCKS:
-            return own
+        own_definition = self.definition(row)
+        if own_definition is not None and own_definition.language not in _BLOCKS:
+            return own_definition
         name, language = self.code.part(row).name, self.code.document_of(row).language
         types = (
             [definition for definition in self.code.defined(last_of(name)) if definition.language == language]

@@ -108,9 +108,9 @@ def _examples(
     parts = store.chunks(row for document, _ in stored.values() for row in document.rows)
     for name, (document, part) in zip(names, stored.values(), strict=True):
         prefix = f"{part.name}." if family.base >= 0 else ""
-        own = [parts[row] for row in document.rows if f"{parts[row].name}.".startswith(prefix)]
-        first, tests = next(filter(attrgetter("name"), own), part), family.tests[name].tolist()
-        size = own[-1].end - first.start
+        chunks = [parts[row] for row in document.rows if f"{parts[row].name}.".startswith(prefix)]
+        first, tests = next(filter(attrgetter("name"), chunks), part), family.tests[name].tolist()
+        size = chunks[-1].end - first.start
         is_name, is_cut = size < EXAMPLE_LEAST, size > EXAMPLE_LINES
         yield is_name, is_cut, not tests, size, first.row, first.start, tests
 

@@ -321,8 +321,10 @@ def best_each(hits: Iterable[Hit], limit: int) -> list[Hit]:
         name = hit.chunk.id if hit.chunk.location is None else hit.chunk.location.path
         entries.setdefault((hit.chunk.kind, name), []).append(hit)
     ranked = sorted(entries.items(), key=lambda entry: -entry[1][0].relevance)
-    of_kinds = ([own for (kind, _), own in ranked if kind is wanted][:limit] for wanted in CONTEXT_TYPES.values())
-    return [hit for of_kind in of_kinds for own in of_kind for hit in own]
+    of_kinds = (
+        [own_hits for (kind, _), own_hits in ranked if kind is wanted][:limit] for wanted in CONTEXT_TYPES.values()
+    )
+    return [hit for of_kind in of_kinds for own_hits in of_kind for hit in own_hits]
 
 
 def strong_first(hits: Sequence[Hit]) -> list[Hit]:

@@ -163,16 +163,16 @@ def _standing(
     likeness = scores(store, target.kind, meaning, query)
     result = search_kind(store, target.kind, query, votes=votes, candidates=EVERYTHING, likeness=likeness)
     hits = result.hits
-    own = [hit for hit in hits if _is_of(hit, target)]
-    place = hits.index(own[0]) + 1 if own else 0
+    own_hits = [hit for hit in hits if _is_of(hit, target)]
+    place = hits.index(own_hits[0]) + 1 if own_hits else 0
     if target.path:
         file = file_standing(query, store, target.kind, target.path, votes, likeness)
     else:
         file = FileStanding(place, len(hits), 0.0, ())
-    shown = _shown(target, own[0] if own else None, context.items)
+    shown = _shown(target, own_hits[0] if own_hits else None, context.items)
     reason, detail, budget = "", "", 0
     if shown is None:
-        reason, detail, budget = _reason(target, file.rank, request, result, own, context)
+        reason, detail, budget = _reason(target, file.rank, request, result, own_hits, context)
     return Standing(
         id=target.id,
         kind=target.kind,
@@ -181,8 +181,8 @@ def _standing(
         of=file.of,
         place=place,
         chunks=len(hits),
-        relevance=own[0].relevance if own else file.relevance,
-        signals=own[0].signals if own else file.signals,
+        relevance=own_hits[0].relevance if own_hits else file.relevance,
+        signals=own_hits[0].signals if own_hits else file.signals,
         shown=shown or (),
         is_shown=shown is not None,
         reason=reason,
@@ -221,23 +221,23 @@ def _spans_of(target: WhyTarget, item: ContextItem) -> tuple[tuple[int, int], ..
 
 
 def _reason(
-    target: WhyTarget, rank: int, request: AssembleRequest, result: SearchResult, own: Sequence[Hit], context: Context
+    target: WhyTarget, rank: int, request: AssembleRequest, result: SearchResult, hits: Sequence[Hit], context: Context
 ) -> tuple[str, str, int]:
     """Return the first stage that leaves a target out: its name, a sentence, and a sufficient budget."""
     kind = target.kind
     if request.scope.kinds and kind not in request.scope.kinds:
         return "filter", f"only {', '.join(other.plural for other in request.scope.kinds)} were asked for", 0
-    if not own:
+    if not hits:
         return "no match", _no_match(rank, target), 0
-    if not is_wanted(own[0], request.scope):
+    if not is_wanted(hits[0], request.scope):
         return "filter", "--path or --exclude leaves it out", 0
     best = max(hit.relevance for hit in result.hits)
     floor = floor_of(kind, best, result.strength, request.scope.min_score)
     if floor is None:
         return "floor", f"nothing of {kind.plural} is relevant enough: the best has {best:.2f}", 0
-    if own[0].relevance < floor:
-        return "floor", f"its relevance is {own[0].relevance:.2f}, and {floor:.2f} is needed beside the best", 0
-    return _packing_reason(own[0], target, context)
+    if hits[0].relevance < floor:
+        return "floor", f"its relevance is {hits[0].relevance:.2f}, and {floor:.2f} is needed beside the best", 0
+    return _packing_reason(hits[0], target, context)
 
 
 def _no_match(rank: int, target: WhyTarget) -> str:

@@ -42,8 +42,8 @@ def implementers(names: Names, interface: CodeDefinition) -> Iterator[CodeDefini
 
 def _has_all(names: Names, owner: CodeDefinition, methods: dict[str, int]) -> bool:
     for name, count in methods.items():
-        own = [definition for definition in names.member(owner, name) if isinstance(definition, CodeDefinition)]
-        if not any(_parameters_of(names.code, definition) == count for definition in own):
+        definitions = [definition for definition in names.member(owner, name) if isinstance(definition, CodeDefinition)]
+        if not any(_parameters_of(names.code, definition) == count for definition in definitions):
             return False
     return bool(methods)
 

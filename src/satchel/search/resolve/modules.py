@@ -311,8 +311,8 @@ class Imports(ABC):
         """Return what a name is inside a module."""
         if module.language == "lua":
             return self._of_table(module, name)
-        if own := self.in_module(module, name):
-            return own
+        if targets := self.in_module(module, name):
+            return targets
         file = self.code.file(module.path)
         if file is None:
             return (self.modules.child(module, name) or OUTSIDE,)
@@ -331,10 +331,10 @@ class Imports(ABC):
         """Return a member of the table that a module of Lua returns."""
         file = self.code.file(module.path)
         returned = self._returned(module.path)
-        own = [definition for definition in self.code.defined(name) if definition.path == module.path]
-        table = [definition for definition in own if returned and definition.owner == returned]
+        definitions = [definition for definition in self.code.defined(name) if definition.path == module.path]
+        table = [definition for definition in definitions if returned and definition.owner == returned]
         # A class that is returned has its own members; a table that is written out names local functions.
-        found = tuple(table or (definition for definition in own if not returned and not definition.owner))
+        found = tuple(table or (definition for definition in definitions if not returned and not definition.owner))
         return found or self._loaded(file, name) or (OUTSIDE,)
 
     def _loaded(self, file: SourceFile | None, name: str) -> Entities:

@@ -158,9 +158,9 @@ class Names(Imports):
 
     def _of_class(self, owner: CodeDefinition, name: str) -> Entities:
         """Return a member of a class or function itself, of a base, or of what an alias stands for."""
-        own = self._own_members(owner, name)
-        if own:
-            return own
+        targets = self._own_members(owner, name)
+        if targets:
+            return targets
         declared = self.code.declaration(owner) if owner.language == "rust" else None
         if declared is not None and declared.type == "mod_item":
             return self.of_module(Module(owner.path, "rust", owner.qualified), name)
@@ -395,8 +395,8 @@ class Names(Imports):
             called = self.meaning(file, operator) if operator is not None else ()
             return tuple(dict.fromkeys(value for entity in called for value in self.result(entity)))
         if node.type in _LITERALS:
-            own = self.code.defined("String") + self.code.defined("StringProtocol")
-            return tuple(definition for definition in own if file.language == definition.language == "swift")
+            definitions = self.code.defined("String") + self.code.defined("StringProtocol")
+            return tuple(definition for definition in definitions if file.language == definition.language == "swift")
         if node.type != "wildcard":
             return elements(self, file, first_child(node))
         call = call_around(node.parent) if node.parent is not None else None
@@ -796,8 +796,8 @@ class Names(Imports):
                 places.append((depths[scope], start < node.start_byte, start, binding))
         for imported in imports:
             start = file.range(imported.start, imported.end)[0]
-            own = next((scope for scope in around if scope.start_byte <= start < scope.end_byte), around[-1])
-            places.append((depths[place_of(own)], start < node.start_byte, start, imported))
+            own_node = next((scope for scope in around if scope.start_byte <= start < scope.end_byte), around[-1])
+            places.append((depths[place_of(own_node)], start < node.start_byte, start, imported))
         # The innermost, of those the last before the place, else the first behind it.
         order = max(places, key=lambda place: (*place[:2], place[2] if place[1] else -place[2]), default=None)
         return order[3] if order is not None else None
@@ -844,37 +844,37 @@ class Names(Imports):
 
     def _loose(self, file: SourceFile, name: str, node: Node) -> tuple[CodeDefinition, ...]:
         """Return the definitions of a name that a file without imports by name may mean: no constructors, no tests."""
-        own = [
+        definitions = [
             definition
             for definition in self.code.defined(name)
             if FAMILIES[definition.language] == FAMILIES[file.language]
         ]
-        own = _narrowed(own, lambda definition: definition.owner.rpartition(".")[2] != name)
+        definitions = _narrowed(definitions, lambda definition: definition.owner.rpartition(".")[2] != name)
         if node.parent is not None and node.parent.type == "object_creation_expression":
-            own = [definition for definition in own if self._is_class(definition)]
+            definitions = [definition for definition in definitions if self._is_class(definition)]
         if file.language == "swift":
-            own = _narrowed(
-                [definition for definition in own if not definition.owner],
+            definitions = _narrowed(
+                [definition for definition in definitions if not definition.owner],
                 lambda definition: not self.code.is_extension(definition),
             )
-            own = own[:1] if own and self.code.is_extension(own[0]) else own
+            definitions = definitions[:1] if definitions and self.code.is_extension(definitions[0]) else definitions
         if not file.document.secondary:
-            own = _narrowed(own, lambda definition: not is_secondary(definition.path))
+            definitions = _narrowed(definitions, lambda definition: not is_secondary(definition.path))
         if file.language == "php":
-            own = [
-                definition for definition in own if not self.is_member(definition)
+            definitions = [
+                definition for definition in definitions if not self.is_member(definition)
             ]  # a method is never called by its name alone
         if file.language in {"cpp", "csharp"}:
-            own = self._in_scope(file, node, own) or own
+            definitions = self._in_scope(file, node, definitions) or definitions
             # A bare name is no method of another class: those around and their bases were looked at before.
-            own = [
+            definitions = [
                 definition
-                for definition in own
+                for definition in definitions
                 if not (definition.owner and self.code.is_function(definition) and self._is_method(definition))
             ]
         elif file.language == "ruby":
-            own = self._of_ruby(file, name, node, own)
-        return tuple(_narrowed(own, lambda definition: definition.path == file.path))
+            definitions = self._of_ruby(file, name, node, definitions)
+        return tuple(_narrowed(definitions, lambda definition: definition.path == file.path))
 
     def _of_ruby(self, file: SourceFile, name: str, node: Node, named: list[CodeDefinition]) -> list[CodeDefinition]:
         """Return what a bare name of Ruby may mean: a constant of the modules around, a method that can be mixed in."""

@@ -177,8 +177,8 @@ def _given(node: Node, inner: Node, parent: Node, *, in_pattern: bool) -> Bindin
 def _written(parent: Node) -> Node | None:
     """Return the type of a declaration, also of several: `Client a = x, b` has it around them."""
     around = parent.parent if parent.type in {"variable_declarator", "init_declarator"} else None
-    own = parent.child_by_field_name("type")
-    return around.child_by_field_name("type") if own is None and around is not None else own
+    node = parent.child_by_field_name("type")
+    return around.child_by_field_name("type") if node is None and around is not None else node
 
 
 def _parameter(node: Node, inner: Node, parent: Node, *, in_pattern: bool) -> Binding | None:
