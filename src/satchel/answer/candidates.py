@@ -273,8 +273,8 @@ def _cut_line(
     """Return the best sentences of the best line, as a remark."""
     best = max(range(len(rows)), key=lambda index: (gains[index], -index))
     passage = excerpt(rows[best], terms, characters)
-    place = start + best
-    return [Step(Detail.SPAN, remarks=(OmissionRemark(place, place, passage),))] if passage else []
+    position = start + best
+    return [Step(Detail.SPAN, remarks=(OmissionRemark(position, position, passage),))] if passage else []
 
 
 def _is_sliver(

@@ -18,21 +18,21 @@ def without_copies(hits: Sequence[Hit], files: FileLines) -> list[Hit]:
     """
     alike: dict[Hashable, list[Hit]] = defaultdict(list)
     for hit in hits:
-        if place := _compared(hit):
-            alike[hit.chunk.title.rpartition(".")[2], place.end_line - place.start_line].append(hit)
+        if location := _compared(hit):
+            alike[hit.chunk.title.rpartition(".")[2], location.end_line - location.start_line].append(hit)
     copies: dict[str, str] = {}
-    places: dict[str, list[Location]] = defaultdict(list)
+    locations: dict[str, list[Location]] = defaultdict(list)
     for group in alike.values():
         best: dict[Hashable, Hit] = {}
         for hit in group if len(group) > 1 else ():
-            place = hit.chunk.location
-            assert place is not None
-            first = best.setdefault(_text(place, files), hit)
+            location = hit.chunk.location
+            assert location is not None
+            first = best.setdefault(_text(location, files), hit)
             if first.chunk.document != hit.chunk.document:
                 copies[hit.chunk.id] = first.chunk.id
-                places[first.chunk.id].append(place)
+                locations[first.chunk.id].append(location)
     kept = (hit for hit in hits if hit.chunk.id not in copies)
-    return [hit._replace(copies=tuple(places[hit.chunk.id])) if hit.chunk.id in places else hit for hit in kept]
+    return [hit._replace(copies=tuple(locations[hit.chunk.id])) if hit.chunk.id in locations else hit for hit in kept]
 
 
 def listed(search: Callable[[int], list[Hit]], limit: int, files: FileLines) -> list[Hit]:
@@ -48,17 +48,17 @@ def listed(search: Callable[[int], list[Hit]], limit: int, files: FileLines) -> 
 
 
 def _compared(hit: Hit) -> Location | None:
-    place = hit.chunk.location
-    if place is None or hit.best_line is None or freshness_of(hit.chunk.fields) is not None:
+    location = hit.chunk.location
+    if location is None or hit.best_line is None or freshness_of(hit.chunk.fields) is not None:
         return None
     is_definition = hit.chunk.kind is Kind.CODE and hit.chunk.role in DECLARED
-    return place if is_definition and place.end_line > place.start_line else None
+    return location if is_definition and location.end_line > location.start_line else None
 
 
-def _text(place: Location, files: FileLines) -> Hashable:
+def _text(location: Location, files: FileLines) -> Hashable:
     """Return the lines of a place; what is equal to itself alone if they cannot be read."""
-    read = files.read(place.path)
-    return place if isinstance(read, Unreadable) else tuple(read.lines[place.start_line - 1 : place.end_line])
+    read = files.read(location.path)
+    return location if isinstance(read, Unreadable) else tuple(read.lines[location.start_line - 1 : location.end_line])
 
 
 def _file(hit: Hit) -> tuple[Kind, int]:

@@ -94,10 +94,10 @@ def past_words(query: Query, past: Sequence[str], sections: Sequence[Section]) -
 
 def _lines_of_note(candidate: Candidate, files: Mapping[str, Lines]) -> str:
     """Return the lines of a release note that match best, nothing of another document."""
-    place, spans = candidate.chunk.location, candidate.hit.spans
-    if place is None or not spans or peripheral_role(place.path, is_prose=True) is not Peripheral.CHANGELOG:
+    location, spans = candidate.chunk.location, candidate.hit.spans
+    if location is None or not spans or peripheral_role(location.path, is_prose=True) is not Peripheral.CHANGELOG:
         return ""
-    read = files.get(place.path)
+    read = files.get(location.path)
     return "\n".join(read.lines[spans[0].start - 1 : spans[0].end]) if read is not None else ""
 
 

@@ -360,16 +360,16 @@ def _line_finder(lines: Sequence[str]) -> Callable[[tuple[str, ...], int], int]:
 
     It returns the line nearest to `near` where exactly these lines begin; 0 if there is none or all are blank.
     """
-    places: dict[str, list[int]] = defaultdict(list)
+    indices: dict[str, list[int]] = defaultdict(list)
 
     def find(body: tuple[str, ...], near: int) -> int:
         if not any(line.strip() for line in body):
             return 0
-        if not places:
+        if not indices:
             for number, line in enumerate(lines):
-                places[line].append(number)
-        offset = min(range(len(body)), key=lambda index: len(places.get(body[index], ())))
-        begins = [number - offset for number in places.get(body[offset], ()) if number >= offset]
+                indices[line].append(number)
+        offset = min(range(len(body)), key=lambda index: len(indices.get(body[index], ())))
+        begins = [number - offset for number in indices.get(body[offset], ()) if number >= offset]
         matches = [begin for begin in begins if tuple(lines[begin : begin + len(body)]) == body]
         return min(matches, key=lambda begin: (abs(begin + 1 - near), begin)) + 1 if matches else 0
 

@@ -106,7 +106,7 @@ def _parts(
             others, resources, budget, cap, searched.terms, planned.side, value_range
         )
         lessons = in_order(hits) if is_lessons else []
-        candidates += [lesson_candidate(hit, resources).valued(-place) for place, hit in enumerate(lessons)]
+        candidates += [lesson_candidate(hit, resources).valued(-index) for index, hit in enumerate(lessons)]
         if budget.places and planned.kind is Kind.CODE:
             candidates = [_lowered_if_minor(candidate, query) for candidate in candidates]
         failures += problems

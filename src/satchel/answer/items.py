@@ -149,10 +149,10 @@ def _remarks(group: Group) -> list[Piece]:
     remarks: dict[tuple[int, int], Piece] = {}
     for candidate, step in group.picks:
         for remark in step.remarks:
-            place = (remark.start, remark.end)
-            if subtract([place], group.ranges) == [place]:
+            position = (remark.start, remark.end)
+            if subtract([position], group.ranges) == [position]:
                 name, freshness = candidate.chunk.title, freshness_of(candidate.chunk.fields)
-                remarks.setdefault(place, Piece(*place, name, remark.text, Detail.LINE, freshness))
+                remarks.setdefault(position, Piece(*position, name, remark.text, Detail.LINE, freshness))
     return list(remarks.values())
 
 

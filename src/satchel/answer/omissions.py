@@ -137,7 +137,7 @@ class PlaceList(NamedTuple):
     @property
     def lines(self) -> tuple[str, ...]:
         """Return a line of text for each place, and one with the number of the others."""
-        written = [place.row(before) for before, place in zip([None, *self.rows], self.rows, strict=False)]
+        written = [location.row(before) for before, location in zip([None, *self.rows], self.rows, strict=False)]
         return (*written, *([f"- and {self.more:,} more"] if self.rows and self.more else []))
 
 
@@ -147,8 +147,8 @@ def places(packing: Packing, terms: AbstractSet[str], most: int, hops: Sequence[
     first_hops = [hop for hop in hops if not hop.is_last][: weights.HOP_PLACES]
     best, others = _unshown(packing, first_hops, max(most - len(first_hops), 0))
     found = [_place(omissions, lines, terms) for omissions, lines in best]
-    paths = [*dict.fromkeys(place.path for place in found)]
-    found.sort(key=lambda place: paths.index(place.path))
+    paths = [*dict.fromkeys(location.path for location in found)]
+    found.sort(key=lambda location: paths.index(location.path))
     told = {
         (omission.path, line)
         for omissions, _ in best
@@ -157,7 +157,7 @@ def places(packing: Packing, terms: AbstractSet[str], most: int, hops: Sequence[
     }
     last_hops = [hop for hop in hops if hop.is_last and (hop.is_caller or (hop.path, hop.line) not in told)]
     led = {(hop.path, hop.start): hop.why for hop in hops if hop.is_changed_together}
-    found = [place._replace(why=led.get((place.path, place.ranges[0][0]), place.why)) for place in found]
+    found = [location._replace(why=led.get((location.path, location.ranges[0][0]), location.why)) for location in found]
     rows = [*map(_hop_place, first_hops), *found, *map(_hop_place, last_hops)][:most]
     return PlaceList(tuple(rows), others)
 

@@ -171,10 +171,10 @@ def with_pins(
     """
     every = list(sections)
     for pin in pinned:
-        place = next((place for place, section in enumerate(every) if section.kind is pin.kind), len(every))
-        if place == len(every):
+        index = next((index for index, section in enumerate(every) if section.kind is pin.kind), len(every))
+        if index == len(every):
             every.append(Section(pin.kind, weights.get(pin.kind, 1.0), (), {}, item_limit))
-        every[place] = _with_pin(every[place], pin)
+        every[index] = _with_pin(every[index], pin)
     order = list(CONTEXT_TYPES.values())
     return sorted(every, key=lambda section: -1 if section.title else order.index(section.kind))
 

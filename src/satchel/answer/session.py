@@ -366,8 +366,8 @@ class Account:
         # Fewest lines that are searched in a changed file, because lines like `return None` are in many places.
         if height + 1 < 3:
             return None
-        places = [start for start in firsts.get(sent.first, ()) if self._reads(sent, start, lines)]
-        return (places[0], places[0] + height) if len(places) == 1 else None
+        indices = [start for start in firsts.get(sent.first, ()) if self._reads(sent, start, lines)]
+        return (indices[0], indices[0] + height) if len(indices) == 1 else None
 
     def _reads(self, sent: SentLines, start: int, lines: Lines) -> bool:
         end = start + sent.end - sent.start

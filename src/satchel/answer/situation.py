@@ -86,14 +86,14 @@ class Shortener:
         self._entries, self._count = entries, count
         self._costs = [count(entry.text) + 1 for entry in entries]
         self._order = sorted(
-            (place for place, entry in enumerate(entries) if entry.value is not None),
-            key=lambda place: (-(entries[place].value or 0.0), place),
+            (index for index, entry in enumerate(entries) if entry.value is not None),
+            key=lambda index: (-(entries[index].value or 0.0), index),
         )
 
     @cached_property
     def _matching(self) -> list[int]:
         """The places of the entries that fit the situation, the best first."""
-        return [place for place in self._order if 0.0 < (self._entries[place].value or 0.0) < math.inf]
+        return [index for index in self._order if 0.0 < (self._entries[index].value or 0.0) < math.inf]
 
     def text(self, room: float) -> str:
         """Return as many entries as fit, in their order, and how many are left out; empty if none fits.
@@ -111,8 +111,8 @@ class Shortener:
         left, most = room - NOTE_TOKENS, max(room - NOTE_TOKENS, 0) * INTRODUCTION_SHARE
         shown: dict[int, str] = {}
         count = 0
-        for place in self._order:
-            entry, text, cost = self._entries[place], self._entries[place].text, self._costs[place]
+        for index in self._order:
+            entry, text, cost = self._entries[index], self._entries[index].text, self._costs[index]
             if entry.value == math.inf and not with_introduction:
                 continue
             if entry.value == math.inf and cost > most:
@@ -121,14 +121,14 @@ class Shortener:
             heads = [head for head in entry.heads if head not in shown]
             cost += sum(self._costs[head] for head in heads)
             if cost <= left and len(text) > 1:
-                shown |= {place: text} | {head: self._entries[head].text for head in heads}
+                shown |= {index: text} | {head: self._entries[head].text for head in heads}
                 count, left = count + 1, left - cost
         if with_introduction and self._matching and self._matching[0] not in shown:
             # What fits the situation says more than an introduction.
             return self._text(room, with_introduction=False)
         rest = len(self._order) - count
         note = [f"({rest} of {len(self._order)} entries left out)"] if rest else []
-        return "\n".join([*(shown[place] for place in sorted(shown)), *note]) if count else ""
+        return "\n".join([*(shown[index] for index in sorted(shown)), *note]) if count else ""
 
     @cached_property
     def line(self) -> str:
@@ -199,13 +199,13 @@ def _with_records(
     """Return the sections with the injected records first, without the same records and equal texts from history."""
     by_kind = {section.kind: section for section in sections}
     distinct = {" ".join(candidate.steps[0].text.split()): candidate for candidate in reversed(injected)}
-    for place, candidate in enumerate(distinct.values()):
+    for index, candidate in enumerate(distinct.values()):
         kind = candidate.kind
         section = by_kind.get(kind) or Section(kind, request.scope.weights.get(kind, 1.0), (), {}, request.scope.limit)
         others = (other for other in section.candidates if other.group != candidate.group)
         # Above the value of any search result (at most about 10 on the log scale): records that a rule injects come
         # first in their kind, in the order of the rule.
-        first = replace(candidate, pinned=True, value=section.level + 20.0 + place)
+        first = replace(candidate, pinned=True, value=section.level + 20.0 + index)
         by_kind[kind] = replace(section, candidates=(first, *others))
     return [by_kind[kind] for kind in CONTEXT_TYPES.values() if kind in by_kind]
 
@@ -222,7 +222,7 @@ def guide_section(
     return _guide_section(guides[:MAX_GUIDES], request, need, account), notes
 
 
-def guide_hit(guide: Guide, place: int) -> Hit:
+def guide_hit(guide: Guide, index: int) -> Hit:
     """Return a guide with its longest text as a hit. The score only says its place among the guides, from 0."""
     chunk = Chunk(
         id=guide.id,
@@ -234,7 +234,7 @@ def guide_hit(guide: Guide, place: int) -> Hit:
         updated=guide.updated,
         origin=guide.origin,
     )
-    return Hit(chunk, 1.0, -float(place), signals=guide.signals)
+    return Hit(chunk, 1.0, -float(index), signals=guide.signals)
 
 
 def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: float, account: Account | None) -> Section:
@@ -292,11 +292,11 @@ def _offering(
     return candidate.offering(steps[:1], shrink)
 
 
-def _candidate(guide: Guide, place: int) -> Candidate:
+def _candidate(guide: Guide, index: int) -> Candidate:
     """Return a guide as a candidate: in full, shortened, and on one line for the last of several texts."""
     details = [Detail.FULL, *[Detail.SIGNATURE] * (len(guide.texts) - 2), Detail.LINE][: len(guide.texts)]
     steps = [Step(detail, text=text) for detail, text in zip(details, guide.texts, strict=True)]
-    hit = guide_hit(guide, place)
+    hit = guide_hit(guide, index)
     hit = hit._replace(chunk=replace(hit.chunk, body=""))
     # The value only orders what is shown, as the places already do: pins come before all search results.
     return Candidate(hit, hit.score, 0.0, 0, lambda: steps, pinned=True, trust=guide.trust, body=guide.texts[0])

@@ -404,8 +404,8 @@ def _beginning(body: str, characters: int) -> str:
     head = body[:characters]
     ends = [match.end() for match in _SENTENCE_END.finditer(head)]
     # Least share of the room that a text cut at a sentence fills; else it is cut at a word.
-    place = ends[-1] if ends and ends[-1] > characters * 0.7 else head.rfind(" ")
-    return (head[:place] if place > characters // 2 else head).rstrip()
+    index = ends[-1] if ends and ends[-1] > characters * 0.7 else head.rfind(" ")
+    return (head[:index] if index > characters // 2 else head).rstrip()
 
 
 def node_of(fields: Data) -> Data:

@@ -82,7 +82,7 @@ class Relevance:
         own: FloatArray = occurrences @ shares
         if not pairs or not self.has_words:
             return self._joined(rows, own)
-        places = {row: place for place, row in enumerate(rows)}
+        places = {row: index for index, row in enumerate(rows)}
         ends = np.array([(places[first], places[other]) for first, other in pairs])
         best = own.copy()
         for begin in range(0, len(ends), _PAIRS_AT_ONCE):

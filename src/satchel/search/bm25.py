@@ -240,7 +240,7 @@ def _found(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool) -> tupl
     held = lexicon.in_segments((_found, files, weights.FIELD_WEIGHTS), [term.term for term in terms], _size, make)
     every = [(number, parts) for number, row in enumerate(zip(*held, strict=True)) for parts in row if any(parts)]
     *found, called = (
-        [(number, own) for number, parts in every if (own := parts[place])] for place in range(len(levels))
+        [(number, own) for number, parts in every if (own := parts[index])] for index in range(len(levels))
     )
     occurrences = [level.occurrences(own, len(terms)) for level, own in zip(levels, found, strict=False)]
     numbers = np.repeat([number for number, _ in called], [len(part[0]) for _, part in called]).astype(np.int64)
@@ -258,7 +258,7 @@ def _hold(
     lexicon: Lexicon, levels: Sequence[_Level], files: bool, terms: Sequence[str], segments: Sequence[int]
 ) -> list[list[_Parts]]:
     # Terms are read together as long as they cannot have more spans than this, so that memory stays bounded.
-    size = max(1_000_000 // max(sum(lexicon.segment_spans[place] for place in segments), 1), 1)
+    size = max(1_000_000 // max(sum(lexicon.segment_spans[index] for index in segments), 1), 1)
     rows: list[list[_Parts]] = [[] for _ in segments]
     for batch in (terms[at : at + size] for at in range(0, len(terms), size)):
         spread = _spread(lexicon, lexicon.runs(batch, segments), files=files)
@@ -294,7 +294,7 @@ def divided(
     firsts = np.add.outer(np.arange(term_count) * total, lexicon.firsts[[*segments], level])
     bounds = [*np.searchsorted(terms * total + units, firsts.ravel()).tolist(), len(units)]
     every = [slice(*pair) for pair in pairwise(bounds)]
-    return [every[place :: len(segments)] for place in range(len(segments))]
+    return [every[index :: len(segments)] for index in range(len(segments))]
 
 
 def _size(parts: _Parts) -> int:

@@ -132,10 +132,10 @@ def _naming(hits: Sequence[Hit], change: Change, store: Store) -> tuple[Hit, ...
 
 
 def _passage(hit: Hit, texts: Mapping[int, str]) -> str:
-    place, lines = hit.chunk.location, texts.get(hit.chunk.document, "").split("\n")
-    if place is not None and place.path.endswith((".json", ".xml", ".toml", ".yaml", ".yml", ".lock")):
+    location, lines = hit.chunk.location, texts.get(hit.chunk.document, "").split("\n")
+    if location is not None and location.path.endswith((".json", ".xml", ".toml", ".yaml", ".yml", ".lock")):
         return ""  # a list of files names them all
-    return "\n".join(lines[place.start_line - 1 : place.end_line]) if place is not None else ""
+    return "\n".join(lines[location.start_line - 1 : location.end_line]) if location is not None else ""
 
 
 def with_past(

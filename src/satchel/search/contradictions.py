@@ -142,13 +142,13 @@ def _tells_of_change(older: _Statement, newer: _Statement) -> bool:
 def _parts(statement: _Statement) -> tuple[list[str], str, list[str]]:
     """Return subject, verb and value of a statement; no verb where none is known."""
     verbs = _known()["verbs"]
-    place = next((n for n, word in enumerate(statement.words) if word.lower() in verbs), None)
-    if place is None:
+    index = next((n for n, word in enumerate(statement.words) if word.lower() in verbs), None)
+    if index is None:
         return statement.words, "", []
-    value = statement.words[place + 1 :]
+    value = statement.words[index + 1 :]
     while value and (value[0].lower() in _known()["prepositions"] or value[0].lower().endswith(("ed", "en", "pt"))):
         value = value[1:]
-    return statement.words[:place], statement.words[place].lower(), value
+    return statement.words[:index], statement.words[index].lower(), value
 
 
 def _is_comparable(subject: Sequence[str], old: Sequence[str], new: Sequence[str]) -> bool:
@@ -313,13 +313,13 @@ def _at(order: Sequence[Hit], hit: Hit) -> Hit:
 
 def _put(order: list[Hit], first: Hit, second: Hit) -> None:
     """Put two hits into their places, the first one before the second."""
-    places = sorted(n for n, hit in enumerate(order) if hit.chunk.id in (first.chunk.id, second.chunk.id))
-    if order[places[0]].chunk.id != first.chunk.id:
-        order.pop(places[1])
-        order.insert(places[0], first)
-        order[places[0] + 1] = second
+    indices = sorted(n for n, hit in enumerate(order) if hit.chunk.id in (first.chunk.id, second.chunk.id))
+    if order[indices[0]].chunk.id != first.chunk.id:
+        order.pop(indices[1])
+        order.insert(indices[0], first)
+        order[indices[0] + 1] = second
     else:
-        order[places[1]] = second
+        order[indices[1]] = second
 
 
 def _marked(hit: Hit, **others: Hit) -> Hit:

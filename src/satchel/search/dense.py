@@ -158,7 +158,7 @@ def _of_candidates(store: Store, kind: Kind, meaning: Meaning, query: Query) -> 
 
     def embedded(rows: Sequence[int]) -> dict[int, Vectors]:
         vectors = meaning.embedder.embed_documents([_declared(parts[row][1]) for row in rows])
-        return {row: vectors[place] for place, row in enumerate(rows)}
+        return {row: vectors[index] for index, row in enumerate(rows)}
 
     # Most of them become hits, for which the same parts are read.
     parts = lexicon.stored(chunks_of, best.tolist(), partial(chunks_of, store))

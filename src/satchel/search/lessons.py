@@ -246,13 +246,13 @@ def _naming(store: Store, lexicon: Lexicon, paths: Sequence[str]) -> FloatArray:
     A record that names only the folder of a file (`config/`) has half of that.
     """
     found = np.zeros(len(lexicon.live_chunk))
-    for place, path in reversed([*enumerate(paths)]):
+    for index, path in reversed([*enumerate(paths)]):
         folders, _, name = path.rpartition("/")
         for written, word, share in ((f"{folders.rpartition('/')[2]}/", "", 0.5), (name, name.partition(".")[0], 1.0)):
             if len(written) > 1:
                 pattern = re.compile(rf"(?<![\w.-]){re.escape(written)}(?!\w)")
                 chunks = _written(store, lexicon, word or written, pattern)
-                found[chunks] = np.maximum(found[chunks], share / (1 + place))
+                found[chunks] = np.maximum(found[chunks], share / (1 + index))
     return found
 
 

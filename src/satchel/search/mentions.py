@@ -228,7 +228,7 @@ def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> list[TracedPlace]:
     fitted = LITERAL_SPANS, weights.LITERAL_ERROR_SHARE, weights.LITERAL_TEST_SHARE
     name = (_literal, *fitted, weights.LITERAL_RUN_WORDS, weights.LITERAL_RUN_LETTERS)
     found = lexicon.fetched(name, spoken, lambda new: {key: [*_literal(*key, store, lexicon)] for key in new})
-    return [place for places in found.values() for place in places]
+    return [traced for traced_chunks in found.values() for traced in traced_chunks]
 
 
 def _literal(text: str, is_test: bool, store: Store, lexicon: Lexicon) -> Iterator[TracedPlace]:
@@ -317,14 +317,14 @@ def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
     path = _placed(lexicon.document_positions(values), values, len(lexicon.columns.document_id))
     defined = named_definitions(query, store, lexicon)
     symbol = definition_values(query, defined, len(lexicon.columns.chunk_row))
-    places, mentioned = traced_places(query, store, lexicon)
+    traced_chunks, mentioned = traced_places(query, store, lexicon)
     trace = np.zeros(len(symbol))
-    for place in (*mentioned, *reversed(places)):
-        trace[place.chunk] = place.strength
+    for traced in (*mentioned, *reversed(traced_chunks)):
+        trace[traced.chunk] = traced.strength
     path[~lexicon.live_document] = 0.0
     asked = asked_definitions(query, defined, store, lexicon, path)
     is_named = any(defined[name] for name in everyday_names(query))
-    return Mentions(path, symbol, trace, tuple(places), tuple(dict.fromkeys(asked)), is_named)
+    return Mentions(path, symbol, trace, tuple(traced_chunks), tuple(dict.fromkeys(asked)), is_named)
 
 
 def _placed(positions: IntArray, values: Mapping[int, float], total: int) -> FloatArray:

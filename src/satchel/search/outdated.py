@@ -77,7 +77,7 @@ def _content(text: str) -> tuple[str, ...]:
 def _has_name(words: Sequence[str], name: Sequence[str]) -> bool:
     """Return whether a statement has all words of a name, one after the other."""
     size = len(name)
-    return any(tuple(words[place : place + size]) == tuple(name) for place in range(len(words) - size + 1))
+    return any(tuple(words[index : index + size]) == tuple(name) for index in range(len(words) - size + 1))
 
 
 def _shares_place(older: _Told, newer: _Told) -> bool:

@@ -76,7 +76,7 @@ class Ranking(NamedTuple):
 
     def frame_strength(self, chunk: int) -> float:
         """Return how strongly a frame of a pasted trace leads to a chunk, 0 where none does."""
-        return next((place.strength for place in self.mentions.places if place.chunk == chunk), 0.0)
+        return next((traced.strength for traced in self.mentions.places if traced.chunk == chunk), 0.0)
 
 
 def rank(
@@ -333,28 +333,28 @@ def _lift_named(value: FloatArray, asked: Sequence[NamedDefinition], lexicon: Le
     if not asked:
         return
     ceiling = float(value.max(initial=0.0))
-    for place in asked:
-        first = int(lexicon.chunk_first_span[place.chunk])
-        last = first + int(lexicon.chunk_span_count[place.chunk])
-        at = max(first + int((lexicon.columns.span_start[first:last] <= place.line).sum()) - 1, first)
+    for definition in asked:
+        first = int(lexicon.chunk_first_span[definition.chunk])
+        last = first + int(lexicon.chunk_span_count[definition.chunk])
+        at = max(first + int((lexicon.columns.span_start[first:last] <= definition.line).sum()) - 1, first)
         value[at] = max(value[at], ceiling) + VALUE_ASKED
 
 
-def _lift_frames(value: FloatArray, places: Sequence[TracedPlace], lexicon: Lexicon) -> None:
+def _lift_frames(value: FloatArray, traced_chunks: Sequence[TracedPlace], lexicon: Lexicon) -> None:
     """Put the spans of the frames of a trace before all others, in the order of the frames. Changes `value`."""
-    if not places:
+    if not traced_chunks:
         return
     columns = lexicon.columns
     ceiling = max(float(value.max(initial=-np.inf)), 0.0)
-    for place in reversed(places):
-        first = int(lexicon.chunk_first_span[place.chunk])
-        last = first + int(lexicon.chunk_span_count[place.chunk])
-        at = max(first + int((columns.span_start[first:last] <= place.line).sum()) - 1, first)
+    for traced in reversed(traced_chunks):
+        first = int(lexicon.chunk_first_span[traced.chunk])
+        last = first + int(lexicon.chunk_span_count[traced.chunk])
+        at = max(first + int((columns.span_start[first:last] <= traced.line).sum()) - 1, first)
         is_small = columns.span_end[last - 1] - columns.span_start[first] < FRAME_LINES
         around = slice(first, last) if is_small else slice(max(at - 1, first), min(at + 2, last))
-        value[around] = ceiling + VALUE_TRACE * (place.strength - FRAME_REST)
-        end = max(first + int((columns.span_start[first:last] <= place.end).sum()), at + 1)
-        value[at:end] = ceiling + VALUE_TRACE * place.strength
+        value[around] = ceiling + VALUE_TRACE * (traced.strength - FRAME_REST)
+        end = max(first + int((columns.span_start[first:last] <= traced.end).sum()), at + 1)
+        value[at:end] = ceiling + VALUE_TRACE * traced.strength
 
 
 def _in_order_of(others: FloatArray, values: FloatArray) -> FloatArray:

@@ -191,10 +191,10 @@ def search_records(
     ranking = _Ranking(lexicon, ranked, matched, signals, several, spans, asks_for_routine(title_of(query)))
     hits = _hits(store, ranking, candidates, filters, now)
     strength = max((hit.relevance for hit in hits), default=0.0)
-    places = _places(kind, hits, is_theme=is_theme)
-    placed = zip(hits, places, strict=True)
-    shares = ((hit, hit.relevance / max(strength, 1e-12), place) for hit, place in placed)
-    rated = tuple([hit._replace(relevance=relevance_of(strength, share, place)) for hit, share, place in shares])
+    indices = _places(kind, hits, is_theme=is_theme)
+    placed = zip(hits, indices, strict=True)
+    shares = ((hit, hit.relevance / max(strength, 1e-12), index) for hit, index in placed)
+    rated = tuple([hit._replace(relevance=relevance_of(strength, share, index)) for hit, share, index in shares])
     owners = {*lexicon.columns.document_id[lexicon.columns.chunk_document[named]].tolist()}
     rated = tuple([_led(hit) if hit.chunk.document in owners else hit for hit in rated])
     rated = _ordered(store, kind, query, rated, now, is_theme=is_theme, is_filtered=filters != NO_FILTERS)
@@ -310,11 +310,11 @@ def _places(kind: Kind, hits: Sequence[Hit], *, is_theme: bool) -> list[int]:
     """Return the places that relevance falls by: that of the first among records that match equally well."""
     if is_theme:
         return [1] * len(hits)
-    places = places_of([hit.score for hit in hits])
+    indices = places_of([hit.score for hit in hits])
     if kind not in LESSON_KINDS:
-        return places
+        return indices
     firsts: dict[float, int] = {}
-    return [firsts.setdefault(round(hit.relevance, 2), place) for hit, place in zip(hits, places, strict=True)]
+    return [firsts.setdefault(round(hit.relevance, 2), index) for hit, index in zip(hits, indices, strict=True)]
 
 
 def _by_time(hits: Sequence[Hit]) -> tuple[Hit, ...]:
@@ -322,8 +322,8 @@ def _by_time(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     ordered = sorted(hits, key=lambda hit: (hit.chunk.created, hit.chunk.id))
     best, relevance = max(hit.score for hit in hits), max(hit.relevance for hit in hits)
     return tuple(
-        hit._replace(score=best - place / 1_000, relevance=relevance * (1 - place / 1_000))
-        for place, hit in enumerate(ordered)
+        hit._replace(score=best - index / 1_000, relevance=relevance * (1 - index / 1_000))
+        for index, hit in enumerate(ordered)
     )
 
 
@@ -488,7 +488,7 @@ def _pick(
     groups = rows if ranking.spans is not None else owners
     if filters == NO_FILTERS:  # then the first ones are admitted, and no other has to be read
         taken = frozenset(list(dict.fromkeys(groups))[:most])
-        kept = [place for place, group in enumerate(groups) if group in taken]
+        kept = [index for index, group in enumerate(groups) if group in taken]
         positions, rows, groups = positions[kept], *([row[n] for n in kept] for row in (rows, groups))
     stored = ranking.lexicon.stored(stored_rows, positions.tolist(), partial(stored_rows, store))
     for position, row, group in zip(positions.tolist(), rows, groups, strict=True):

@@ -84,13 +84,13 @@ def gathered(
         near[literal] = 1.0
         return near
     rows, meanings = _compared_rows(store, lexicon, kind, live, ranked, has_table=has_table)
-    first = {place: float(ranked[place]) for place in rows}
+    first = {index: float(ranked[index]) for index in rows}
     nearness = _nearness(rows, dict.fromkeys(_terms(subject), 1.0), first, meanings, subject)
     top = sorted(nearness.values(), reverse=True)[: weights.THEME_NEAREST]
     largest = sum(top) / len(top)
     least = largest * (weights.THEME_LEAST if meanings is None else weights.THEME_TABLE_LEAST)
-    for place, value in nearness.items():
-        near[place] = min(value / largest, 1.0) if value >= least and largest > 0 else 0.0
+    for index, value in nearness.items():
+        near[index] = min(value / largest, 1.0) if value >= least and largest > 0 else 0.0
     return near
 
 
@@ -105,7 +105,7 @@ def _compared_rows(
     if len(live) <= MAX_COMPARED:
         rows = lexicon.derived(("recall", weights.THEME_FIELD), lambda: _rows(store, lexicon, kind, live))
         return rows, lexicon.derived(("meanings",), lambda: _meanings(store, lexicon, live)) if has_table else None
-    best, half = sorted(live, key=lambda place: (-float(ranked[place]), place)), MAX_COMPARED // 2
+    best, half = sorted(live, key=lambda index: (-float(ranked[index]), index)), MAX_COMPARED // 2
     chosen = best[:half] + best[half :: math.ceil((len(best) - half) / half)]
     return _rows(store, lexicon, kind, chosen), _meanings(store, lexicon, chosen) if has_table else None
 
@@ -118,12 +118,12 @@ class _Meanings(NamedTuple):
     mean: FloatArray
 
 
-def _meanings(store: Store, lexicon: Lexicon, places: Sequence[int]) -> _Meanings:
-    ids = lexicon.columns.document_id[places].tolist()
+def _meanings(store: Store, lexicon: Lexicon, indices: Sequence[int]) -> _Meanings:
+    ids = lexicon.columns.document_id[indices].tolist()
     texts = store.texts(ids)
     vectors = StaticTable().embed_documents([texts.get(number, "") for number in ids]).astype(np.float64)
     mean = vectors.sum(axis=0) / (len(vectors) + 10)  # what a few have in common may be their theme
-    return _Meanings(dict(zip(places, range(len(places)), strict=True)), _units(vectors - mean), mean)
+    return _Meanings(dict(zip(indices, range(len(indices)), strict=True)), _units(vectors - mean), mean)
 
 
 def _units(vectors: FloatArray) -> FloatArray:
@@ -148,14 +148,14 @@ def _nearness(
         meant = _units(StaticTable().embed_query(text) - meanings.mean)
         nearness = _compared(rows, own, meanings, meant)
     for number in range(1, weights.THEME_ROUNDS + 1):
-        best = sorted((place for place in rows if nearness[place] > 0), key=lambda place: (-nearness[place], place))
+        best = sorted((index for index in rows if nearness[index] > 0), key=lambda index: (-nearness[index], index))
         seeds = best[: weights.THEME_SEEDS * number]
-        feedback = _unit(_sum((rows[place], nearness[place]) for place in seeds))
+        feedback = _unit(_sum((rows[index], nearness[index]) for index in seeds))
         mean = _sum(((own, 1.0), (feedback, 1.0)))
         near = meant
         if meanings is not None and seeds:
-            shares = np.array([nearness[place] for place in seeds])
-            near = meant + _units(shares @ meanings.vectors[[meanings.rows[place] for place in seeds]])
+            shares = np.array([nearness[index] for index in seeds])
+            near = meant + _units(shares @ meanings.vectors[[meanings.rows[index] for index in seeds]])
         nearness = _compared(rows, mean, meanings, near)
     return nearness
 
@@ -164,11 +164,11 @@ def _compared(
     rows: Mapping[int, Mapping[str, float]], mean: Mapping[str, float], meanings: _Meanings | None, meant: FloatArray
 ) -> dict[int, float]:
     """Return how near each row is to a mean of words and to one of vectors."""
-    by_words = {place: sum(mean.get(term, 0.0) * weight for term, weight in row.items()) for place, row in rows.items()}
+    by_words = {index: sum(mean.get(term, 0.0) * weight for term, weight in row.items()) for index, row in rows.items()}
     if meanings is None:
         return by_words
     share, products = weights.THEME_TABLE_SHARE, (meanings.vectors @ meant).tolist()
-    return {place: (1 - share) * by_words[place] + share * products[row] for place, row in meanings.rows.items()}
+    return {index: (1 - share) * by_words[index] + share * products[row] for index, row in meanings.rows.items()}
 
 
 def _sum(rows: Iterable[tuple[Mapping[str, float], float]]) -> dict[str, float]:
@@ -179,22 +179,22 @@ def _sum(rows: Iterable[tuple[Mapping[str, float], float]]) -> dict[str, float]:
     return total
 
 
-def _rows(store: Store, lexicon: Lexicon, kind: Kind, places: Iterable[int]) -> dict[int, dict[str, float]]:
+def _rows(store: Store, lexicon: Lexicon, kind: Kind, indices: Iterable[int]) -> dict[int, dict[str, float]]:
     """Return the weighted terms of each document, of length 1, with its domain or category."""
-    ids = {place: int(lexicon.columns.document_id[place]) for place in places}
+    ids = {index: int(lexicon.columns.document_id[index]) for index in indices}
     texts, documents = store.texts(ids.values()), store.documents(ids.values())
-    counts = {place: _terms(texts.get(number, "")) for place, number in ids.items()}
+    counts = {index: _terms(texts.get(number, "")) for index, number in ids.items()}
     frequency = Counter(term for terms in counts.values() for term in terms)
     rows = {}
-    for place, terms in counts.items():
+    for index, terms in counts.items():
         told = {
             term: (1 + math.log(count)) * math.log(1 + len(counts) / frequency[term])
             for term, count in terms.items()
             if frequency[term] < max(len(counts) / 2, 2)  # most records have a common word
         }
-        field = documents[ids[place]].fields.get("domain" if kind is Kind.EXPERIENCE else "category")
+        field = documents[ids[index]].fields.get("domain" if kind is Kind.EXPERIENCE else "category")
         own = {term: weight * math.sqrt(1 - weights.THEME_FIELD) for term, weight in _unit(told).items()}
-        rows[place] = {**own, f"={field}": math.sqrt(weights.THEME_FIELD)}
+        rows[index] = {**own, f"={field}": math.sqrt(weights.THEME_FIELD)}
     return rows
 
 

@@ -423,9 +423,9 @@ class Relations:
         for number, text in texts.items():
             path = numbers[number].key
             lines = [
-                place
-                for place, line in enumerate(text.split("\n"), 1)
-                if name in line and (path, place) not in told and form.search(line)
+                index
+                for index, line in enumerate(text.split("\n"), 1)
+                if name in line and (path, index) not in told and form.search(line)
             ]
             if lines:
                 found[path] = lines

@@ -189,8 +189,8 @@ def _file_hits(
     pointed_at = dict.fromkeys(asked, ASKED_STRENGTH) | framed
     shares = rank_files.shares(ranking, lexicon, best).tolist()
     relevances: dict[int, float] = {}
-    places = places_of([values[own[0]] for own in members.values()])
-    for (chunk, (first, *_)), place in zip(members.items(), places, strict=True):
+    indices = places_of([values[own[0]] for own in members.values()])
+    for (chunk, (first, *_)), place in zip(members.items(), indices, strict=True):
         relevance = relevance_of(strength, shares[first], place)
         relevances[chunk] = max(relevance, relevance_of(pointed_at[chunk])) if chunk in pointed_at else relevance
     least = 0.0 if pointed_at else min_share * max(relevances.values(), default=0.0)
@@ -214,10 +214,10 @@ def _file_hits(
 
 def _at(hit: Hit, line: int) -> Hit:
     """Return a hit for the definition in a line: that line and a few more where the chunk begins long before it."""
-    place = hit.chunk.location
-    if place is None or line - place.start_line < FAR_LINES:
+    location = hit.chunk.location
+    if location is None or line - location.start_line < FAR_LINES:
         return hit
-    span = ScoredSpan(line - 1, min(line + ASKED_LINES, place.end_line), hit.score)
+    span = ScoredSpan(line - 1, min(line + ASKED_LINES, location.end_line), hit.score)
     return hit._replace(spans=(span,), partial=True)
 
 
@@ -317,8 +317,8 @@ def file_standing(
     spans = range(first, first + int(lexicon.document_span_count[position]))
     share = float(rank_files.shares(ranking, lexicon, spans).max(initial=0.0))
     better = ranking.value > ranking.value[spans].max(initial=-np.inf)
-    place = len(distinct(lexicon.columns.span_chunk[better])) + 1
+    index = len(distinct(lexicon.columns.span_chunk[better])) + 1
     own = lexicon.columns.chunk_document == position
     framed = (relevance_of(frame.strength) for frame in ranking.mentions.places if own[frame.chunk])
-    relevance = max((relevance_of(strength, share, place), *framed))
+    relevance = max((relevance_of(strength, share, index), *framed))
     return FileStanding(int(ranking.file_rank[position]) + 1, matching, relevance, signals)

@@ -74,8 +74,8 @@ def _imported(store: Store, paths: Iterable[str]) -> set[str]:
 
 def _targets(path: str) -> Iterator[str]:
     """Yield the texts by which a file may be imported: `../docs/pages.js`, `.docs.pages`, `crate::docs::pages`."""
-    place = PurePosixPath(path)
-    names = [*place.parts[:-1], *(() if place.stem in ("__init__", "index", "mod") else (place.stem,))]
+    folder = PurePosixPath(path)
+    names = [*folder.parts[:-1], *(() if folder.stem in ("__init__", "index", "mod") else (folder.stem,))]
     first = next(number for number, name in enumerate(names) if folder_role(f"{name}/_") in TOLD_APART)
     for start in range(first + 1):
         own = names[start:]
@@ -85,7 +85,7 @@ def _targets(path: str) -> Iterator[str]:
     yield f".{'.'.join(own)}"
     for up in (".", "..", "../.."):
         yield f"{up}/{'/'.join(own)}"
-        yield f"{up}/{'/'.join(own)}{place.suffix}"
+        yield f"{up}/{'/'.join(own)}{folder.suffix}"
 
 
 def _means(importer: str, target: str, path: str) -> bool:

@@ -238,14 +238,14 @@ def _content_words(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
     for zone, line in lines:
         line = PLACE.sub(" ", line)
         marked = {word for match in _INLINE_CODE.finditer(line) for word in words.words(match[1])}
-        for place, word in enumerate(words.words(words.without_particles(line))):
+        for index, word in enumerate(words.words(words.without_particles(line))):
             name = word.strip("_$")
             is_code = word in marked or words.is_compound(word)
             is_sure = zone is Zone.TITLE or not is_message or (len(name) >= weights.ABSENT_NAME_LETTERS and is_code)
             # Other languages have forms that no ending tells (`renouveler`, `renouvelle`): their names and the nouns of
             # German are sure.
             is_english = word.isascii() and not stop
-            is_sure &= is_english or is_code or words.is_unspaced(word) or (place > 0 and word[0].isupper())
+            is_sure &= is_english or is_code or words.is_unspaced(word) or (index > 0 and word[0].isupper())
             if is_sure and name.lower() not in seen and _is_content_word(name):
                 seen.add(name.lower())
                 yield name

@@ -151,7 +151,7 @@ def read_trace(lines: Iterable[str]) -> Trace:
     for line in lines:
         reader.read(line[:LONGEST_LINE])
     reader.flush()
-    frames = (frame._replace(position=place) for place, frame in enumerate(dict.fromkeys(reader.frames)))
+    frames = (frame._replace(position=index) for index, frame in enumerate(dict.fromkeys(reader.frames)))
     mentions, tests = tuple(dict.fromkeys(reader.mentions)), tuple(dict.fromkeys(reader.tests))
     return Trace(reader.language, tuple(frames), mentions, tests, tuple(dict.fromkeys(reader.errors)))
 

@@ -142,7 +142,7 @@ class AnswerService:
 
         guides, _ = self._guides(sanitize.text(task, self._root.settings.redact_allow), now)
         ordered = sorted(guides, key=lambda guide: (not guide.must, -guide.priority))
-        return [guide_hit(guide, place) for place, guide in enumerate(ordered[:limit])]
+        return [guide_hit(guide, index) for index, guide in enumerate(ordered[:limit])]
 
     def left_out_matches(self, pattern: str) -> list[str]:
         """Return notes on a pattern without a match: a file that is left out and has one, and what was not searched."""

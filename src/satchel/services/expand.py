@@ -464,8 +464,8 @@ def _document(root: OpenRoot, kind: types.Kind, key: str) -> tuple[Document | No
     document = store.document(kind, path) if separator else None
     if document is None or not document.content_hash:
         return document, ()
-    place = _definition(path, store.text(document.id), part)
-    return (document, (place,)) if place is not None else (None, ())
+    position = _definition(path, store.text(document.id), part)
+    return (document, (position,)) if position is not None else (None, ())
 
 
 def _definition(path: str, text: str, name: str) -> types.Range | None:

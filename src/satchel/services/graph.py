@@ -104,10 +104,10 @@ def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[StartNo
     rated.sort(key=lambda row: (-row[0], row[1].chunk.id))
     documents = store.documents({hit.chunk.document for _, hit in rated[:MAX_MATCHES]})
     sources = []
-    for place, (factor, hit) in enumerate(rated[:MAX_MATCHES]):
+    for index, (factor, hit) in enumerate(rated[:MAX_MATCHES]):
         document = documents[hit.chunk.document]
         row = _row_in(store, document, hit.chunk.id)
-        sources.append(StartNode(document.first_chunk if row is None else row, factor, walked=place < MAX_SOURCES))
+        sources.append(StartNode(document.first_chunk if row is None else row, factor, walked=index < MAX_SOURCES))
     return sources
 
 
@@ -351,8 +351,8 @@ def _sources(
         defined = code_named(resources.store, query)
         if defined:
             starts = [
-                StartNode(one, NAMESAKE if place else 1.0, walked=place < MAX_SOURCES, names=tuple(names))
-                for place, (one, names) in enumerate(defined.items())
+                StartNode(one, NAMESAKE if index else 1.0, walked=index < MAX_SOURCES, names=tuple(names))
+                for index, (one, names) in enumerate(defined.items())
             ]
             return starts, True, 1.0
     results = [

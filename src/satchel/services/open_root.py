@@ -122,10 +122,10 @@ class OpenRoot:
         """Where the index is. Raises the errors of `store`."""
         return self._index.place
 
-    def publish_to(self, place: StorePlace) -> None:
+    def publish_to(self, location: StorePlace) -> None:
         """Index into this place from now on."""
         self.store.close()
-        self._opened_index = OpenedIndex(place.open(disposable=True), place)
+        self._opened_index = OpenedIndex(location.open(disposable=True), location)
 
     def siblings(self, names: Sequence[str]) -> dict[str, OpenRoot]:
         """Return the workspaces of these names, opened once and closed with this root, which may be one of them.

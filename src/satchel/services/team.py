@@ -49,7 +49,7 @@ class TeamStore:
     def check(self) -> dict[str, list[str]]:
         """Return the faults of the index and of the memory, by their names."""
         places = {"index": self._root.index_place, "memory": self._root.memory_place}
-        return {name: place.faults() for name, place in places.items() if place.may_exist}
+        return {name: location.faults() for name, location in places.items() if location.may_exist}
 
     def move(self, *, to_server: bool) -> dict[str, tuple[int, int]]:
         """Copy index and memory from the files to the server, or back; what is copied stays where it is.
@@ -65,12 +65,12 @@ class TeamStore:
         self._server().close()
         counts: dict[str, tuple[int, int]] = {}
         own, shared = workspace_of(root.places), shared_workspace(root.first_commit)
-        for place in (root.server_place, root.memory_place):
-            source, target = (place.local, place) if to_server else (place, place.local)
+        for location in (root.server_place, root.memory_place):
+            source, target = (location.local, location) if to_server else (location, location.local)
             if not source.may_exist:
                 continue
             with closing(source.open()) as old, closing(target.open()) as new:
-                if place.is_shared:
+                if location.is_shared:
                     names = {own: shared or own} if to_server else {shared: own}
                     counts |= {kind.plural: row for kind, row in copy_records(old, new, names).items()}
                 elif old.is_published:

@@ -164,11 +164,11 @@ def _standing(
     result = search_kind(store, target.kind, query, votes=votes, candidates=EVERYTHING, likeness=likeness)
     hits = result.hits
     own_hits = [hit for hit in hits if _is_of(hit, target)]
-    place = hits.index(own_hits[0]) + 1 if own_hits else 0
+    index = hits.index(own_hits[0]) + 1 if own_hits else 0
     if target.path:
         file = file_standing(query, store, target.kind, target.path, votes, likeness)
     else:
-        file = FileStanding(place, len(hits), 0.0, ())
+        file = FileStanding(index, len(hits), 0.0, ())
     shown = _shown(target, own_hits[0] if own_hits else None, context.items)
     reason, detail, budget = "", "", 0
     if shown is None:
@@ -179,7 +179,7 @@ def _standing(
         path=target.path,
         rank=file.rank,
         of=file.of,
-        place=place,
+        place=index,
         chunks=len(hits),
         relevance=own_hits[0].relevance if own_hits else file.relevance,
         signals=own_hits[0].signals if own_hits else file.signals,

@@ -84,8 +84,8 @@ def _head(file: ChangedFile) -> str:
 
 def _changed_lines(file: ChangedFile) -> Iterator[str]:
     for hunk in file.hunks:
-        yield from (f"-{hunk.old + place}\t{line}" for place, line in enumerate(hunk.removed))
-        yield from (f"+{hunk.new + place}\t{line}" for place, line in enumerate(hunk.added))
+        yield from (f"-{hunk.old + index}\t{line}" for index, line in enumerate(hunk.removed))
+        yield from (f"+{hunk.new + index}\t{line}" for index, line in enumerate(hunk.added))
 
 
 def _shared(files: Sequence[list[str]], counter: TokenCounter, room: float) -> list[list[str]]:
@@ -93,8 +93,8 @@ def _shared(files: Sequence[list[str]], counter: TokenCounter, room: float) -> l
     sizes = [[counter.count(line) + 1 for line in lines] for lines in files]
     shown: list[list[str]] = [[] for _ in files]
     order = sorted(range(len(files)), key=lambda number: (sum(sizes[number]), number))
-    for place, number in enumerate(order):
-        share = room / (len(order) - place)
+    for index, number in enumerate(order):
+        share = room / (len(order) - index)
         lines = files[number]
         if sum(sizes[number]) <= share:
             shown[number] = lines
@@ -167,10 +167,10 @@ def _user_lines(affected: AffectedCode) -> list[str]:
 def _fitted(rows: Sequence[str], counter: TokenCounter, room: float) -> tuple[str, ...]:
     """Return the first lines that fit; a last one counts the others."""
     kept: list[str] = []
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         size = counter.count(row) + 4  # as those of other lists: XML has more tokens a line
-        if size + (REST_TOKENS if place + 1 < len(rows) else 0) > room:
-            left = len(rows) - place
+        if size + (REST_TOKENS if index + 1 < len(rows) else 0) > room:
+            left = len(rows) - index
             return (*kept, f"and {left} more lines") if kept else ()
         room -= size
         kept.append(row)

@@ -125,10 +125,10 @@ def place_of(node: Node) -> NodePlace:
     return node.start_byte, node.end_byte, node.type
 
 
-def _is_in(place: Range, stretches: Sequence[Range]) -> bool:
+def _is_in(position: Range, stretches: Sequence[Range]) -> bool:
     """Return whether a place is in one of these stretches, which are in order."""
-    at = bisect_right(stretches, place[0], key=itemgetter(0)) - 1
-    return at >= 0 and place[0] < stretches[at][1]
+    at = bisect_right(stretches, position[0], key=itemgetter(0)) - 1
+    return at >= 0 and position[0] < stretches[at][1]
 
 
 class _Kept(NamedTuple):
@@ -286,20 +286,20 @@ class SourceFile:
         """Return every node between two offsets whose text is this name, in order."""
         key = name, first, last
         if key not in self._occurrences:
-            places = [*self.places(name, first, last)]
-            for place in places if self._unread else ():
-                self.read(*place)
-            self._occurrences[key] = [*self._named(places)]
+            positions = [*self.places(name, first, last)]
+            for position in positions if self._unread else ():
+                self.read(*position)
+            self._occurrences[key] = [*self._named(positions)]
         return self._occurrences[key]
 
     def occurrences_given(self, name: str, first: int, last: int) -> list[Node]:
         """Return the nodes between two offsets whose text is this name: of functions only those that get a value."""
-        places = [*self.places(name, first, last)]
-        for place in places if self._unread else ():
-            if _GIVEN.match(self.source, place[1]):
-                self.read(*place)
+        positions = [*self.places(name, first, last)]
+        for position in positions if self._unread else ():
+            if _GIVEN.match(self.source, position[1]):
+                self.read(*position)
         unread = sorted(self._unread)
-        return [*self._named(place for place in places if not _is_in(place, unread))]
+        return [*self._named(position for position in positions if not _is_in(position, unread))]
 
     def occurrences_read(self, name: str) -> list[Node]:
         """Return every node whose text is this name, but of functions that nothing was asked for their name."""
@@ -308,7 +308,7 @@ class SourceFile:
         if root is None:
             return []
         unread = sorted(self._unread)
-        return [*self._named(place for place in every if not _is_in(place, unread))]
+        return [*self._named(position for position in every if not _is_in(position, unread))]
 
     def places(self, name: str, first: int = 0, last: int = sys.maxsize) -> Iterator[tuple[int, int]]:
         """Yield where a name is written between two offsets, in code or elsewhere."""
@@ -321,15 +321,15 @@ class SourceFile:
                 yield start, end
             start = source.find(written, end if is_alone else start + 1, last)
 
-    def _named(self, places: Iterable[Range]) -> Iterator[Node]:
+    def _named(self, positions: Iterable[Range]) -> Iterator[Node]:
         """Yield the nodes at these places that name something."""
         root = self.root
-        for place in places if root is not None else ():
-            node = root.named_descendant_for_byte_range(*place) if root is not None else None
-            start, end = place
+        for position in positions if root is not None else ():
+            node = root.named_descendant_for_byte_range(*position) if root is not None else None
+            start, end = position
             if self.source[start - 1 : start] == self.source[end : end + 1] == b"`":  # of Kotlin, Scala and Swift
-                place = start - 1, end + 1
-            if node is not None and (node.start_byte, node.end_byte) == place and not _is_spoken(node):
+                position = start - 1, end + 1
+            if node is not None and (node.start_byte, node.end_byte) == position and not _is_spoken(node):
                 yield node
 
     def textual_calls(self, name: str, start: int, end: int) -> Iterator[int]:

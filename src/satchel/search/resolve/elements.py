@@ -40,9 +40,9 @@ _TYPE_IN_COMMENT = r"\s+([\w\\$|?]+(?:<[^<>\n]*(?:<[^<>\n]*>[^<>\n]*)*>)?(?:\[\]
 
 def elements(names: Resolver, file: SourceFile, node: Node | None) -> Entities:
     """Return what the elements of a collection are; of a mapping its values."""
-    for home, place, written in _written(names, file, node, 0):
+    for home, name_node, written in _written(names, file, node, 0):
         inner = principal(element_of(written))
-        if inner and (found := names.dotted(home, inner, place)):
+        if inner and (found := names.dotted(home, inner, name_node)):
             return found
     return ()
 

@@ -50,7 +50,7 @@ def _expected(names: Resolver, file: SourceFile, node: Node) -> Entities:
     return ()
 
 
-def _of_argument(names: Resolver, file: SourceFile, called: Node | None, label: str, place: int) -> Entities:
+def _of_argument(names: Resolver, file: SourceFile, called: Node | None, label: str, index: int) -> Entities:
     """Return the type of the parameter of a function or an initializer of Swift that an argument is for."""
     for definition in called_definitions(names, file, called) if called is not None else ():
         declared = names.code.declaration(definition)
@@ -58,7 +58,7 @@ def _of_argument(names: Resolver, file: SourceFile, called: Node | None, label: 
         for maker in names.of_members((definition,), "init") if is_class else (definition,):
             home = names.code.file(maker.path) if isinstance(maker, CodeDefinition) else None
             made = _declared_at(names, maker) if isinstance(maker, CodeDefinition) else None
-            written = argument_type(home.source, made, label, place) if home and made else None
+            written = argument_type(home.source, made, label, index) if home and made else None
             if home is not None and written is not None:
                 return names.typed(home, written)
     return ()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def given_to_lambda(names: Resolver, file: SourceFile, function: Node, place: int) -> Entities:
+def given_to_lambda(names: Resolver, file: SourceFile, function: Node, index: int) -> Entities:
     """Return the value of a parameter of a lambda, by the function that it is given to."""
     if function.parent is not None and function.parent.type == "match_expression":
         return names.value(file, function.parent.child_by_field_name("value"))
@@ -25,16 +25,16 @@ def given_to_lambda(names: Resolver, file: SourceFile, function: Node, place: in
         return ()
     for definition in called_definitions(names, file, call[1]):
         types, home, written = _declared_for_lambda(names, definition)
-        if home is None or types is None or place >= len(types.parameters):
+        if home is None or types is None or index >= len(types.parameters):
             continue
-        name = principal(home.text(types.parameters[place]))
+        name = principal(home.text(types.parameters[index]))
         if name in written:  # a type parameter: what the function is called on, if that is of this type
-            return names.value(file, owner_of(call[1])) if place == 0 else ()
-        return names.typed(home, types.parameters[place])
+            return names.value(file, owner_of(call[1])) if index == 0 else ()
+        return names.typed(home, types.parameters[index])
     called, owner = file.text(call[1]), owner_of(call[1])
-    if place == 0 and file.language == "kotlin" and called in syntax.SCOPE_FUNCTIONS:
+    if index == 0 and file.language == "kotlin" and called in syntax.SCOPE_FUNCTIONS:
         return names.value(file, owner)
-    return elements(names, file, owner) if place == 0 and called in syntax.EACH and owner is not None else ()
+    return elements(names, file, owner) if index == 0 and called in syntax.EACH and owner is not None else ()
 
 
 def receiver_in_lambda(names: Resolver, file: SourceFile, function: Node) -> Entities:

@@ -518,13 +518,13 @@ class Imports(ABC):
         """Return a path of Rust from its beginning."""
         module = rust_module(file, node)
         here: Entities = (module,)
-        for place, segment in enumerate(segments):
+        for index, segment in enumerate(segments):
             if segment == "crate":
                 here = (self.modules.crate_root(file.path),)
             elif segment == "super":
                 around = here[0] if here and isinstance(here[0], Module) else module
                 here = (self.modules.parent(around) or OUTSIDE,)
-            elif place == 0 and segment != "self":
+            elif index == 0 and segment != "self":
                 first = self.modules.child(module, segment) or self.modules.crate(segment)
                 here = (first,) if first is not None else self.in_module(module, segment) or (OUTSIDE,)
             elif segment != "self":

@@ -324,16 +324,18 @@ class Names(Imports):
         """Return what a field of a table of Lua is given in its functions: `self.a = b`, or `{ a = b }`."""
         file = self.code.file(owner.path)
         for node in file.occurrences(name) if file is not None else ():
-            table, place = owner_of(node), node.parent
+            table, name_node = owner_of(node), node.parent
             value = None
-            if table is not None and place is not None and place.parent is not None:
+            if table is not None and name_node is not None and name_node.parent is not None:
                 is_own = file is not None and file.text(table) in {"self", owner.name}
-                value = assigned_to(place) if is_own and place.parent.type == "variable_list" else None
-            elif place is not None and place.type == "field" and place.child_by_field_name("name") == node:
+                value = assigned_to(name_node) if is_own and name_node.parent.type == "variable_list" else None
+            elif name_node is not None and name_node.type == "field" and name_node.child_by_field_name("name") == node:
                 is_inner = (
-                    place.parent is not None and place.parent.parent is not None and place.parent.parent.type == "field"
+                    name_node.parent is not None
+                    and name_node.parent.parent is not None
+                    and name_node.parent.parent.type == "field"
                 )
-                value = None if is_inner else place.child_by_field_name("value")
+                value = None if is_inner else name_node.child_by_field_name("value")
             if file is None or value is None or not any(owner in owners for owners in self.classes_around(file, node)):
                 continue
             if values := tuple(each for each in self.value(file, value) if each is not OUTSIDE):
@@ -345,15 +347,15 @@ class Names(Imports):
         if parent is None:
             return ()
         if owner is not None:
-            place = parent.parent
+            name_node = parent.parent
             if (
                 file.text(owner) not in {"self", "this", "$this"}
-                or place is None
-                or place.child_by_field_name("left") != parent
+                or name_node is None
+                or name_node.child_by_field_name("left") != parent
             ):
                 return ()
-            written = place.child_by_field_name("type")
-            return self.typed(file, written) if written else self.value(file, place.child_by_field_name("right"))
+            written = name_node.child_by_field_name("type")
+            return self.typed(file, written) if written else self.value(file, name_node.child_by_field_name("right"))
         binding = binding_of(node)
         scope = home(node)
         is_field = (scope is not None and place_of(scope) == place_of(around)) or parent.type in syntax.FIELD_PLACES

@@ -42,8 +42,8 @@ def before(parent: Node, node: Node) -> Node | None:
     named = [child for child in parent.named_children if child.type != "type_arguments"]
     if parent.type == "navigation_expression":
         return named[0] if named[0] != node else None
-    place = named.index(node) if parent.type in _CHAINS and node in named else 0
-    return named[place - 1] if place else None
+    index = named.index(node) if parent.type in _CHAINS and node in named else 0
+    return named[index - 1] if index else None
 
 
 def last_name(node: Node) -> Node:
@@ -122,8 +122,8 @@ def _condition(node: Node, parent: Node) -> Binding | None:
     """`if let x = y`; `if let x` is about the `x` outside."""
     if node not in parent.children_by_field_name("bound_identifier"):
         return None
-    place = parent.children.index(node)
-    after = parent.children[place + 1 : place + 3]
+    index = parent.children.index(node)
+    after = parent.children[index + 1 : index + 3]
     return Binding(node, How.VALUE, value=after[1]) if len(after) > 1 and after[0].type == "=" else None
 
 
@@ -159,8 +159,8 @@ def assigned_to(node: Node) -> Node | None:
     if names is None or statement is None or statement.type != "assignment_statement":
         return None
     values = statement.named_children[-1].named_children
-    place = names.named_children.index(node)
-    return values[place] if place < len(values) else None
+    index = names.named_children.index(node)
+    return values[index] if index < len(values) else None
 
 
 def _assigned(node: Node, parent: Node) -> Binding | None:
@@ -171,8 +171,8 @@ def _assigned(node: Node, parent: Node) -> Binding | None:
     if statement.type != "assignment_statement":
         return Binding(node, How.VALUE)
     values = statement.named_children[-1].named_children if statement.named_child_count > 1 else []
-    place = parent.named_children.index(node)
-    return Binding(node, How.VALUE, value=values[place] if place < len(values) else None)
+    index = parent.named_children.index(node)
+    return Binding(node, How.VALUE, value=values[index] if index < len(values) else None)
 
 
 def _property(node: Node, parent: Node) -> Binding | None:
@@ -220,20 +220,20 @@ def result_type(declared: Node) -> Node | None:
     return after if after is not None and after.type in _KOTLIN_TYPES else None
 
 
-def argument_type(source: bytes, declared: Node, label: str, place: int) -> Node | None:
+def argument_type(source: bytes, declared: Node, label: str, index: int) -> Node | None:
     """Return the written type of the parameter of a function of Swift that an argument is for, by label or position."""
     if declared.type == "enum_entry":
         contents = declared.child_by_field_name("data_contents")
         types = (
             [child for child in contents.named_children if child.type in _KOTLIN_TYPES] if contents is not None else []
         )
-        return types[place] if place < len(types) else None
+        return types[index] if index < len(types) else None
     parameters = [child for child in declared.named_children if child.type == "parameter"]
     for position, parameter in enumerate(parameters):
         names = parameter.children_by_field_name("name")
         outer = parameter.child_by_field_name("external_name") or (names[0] if names else None)
         written = source[outer.start_byte : outer.end_byte].decode() if outer is not None else ""
-        if len(names) > 1 and (written == label if label else position == place):
+        if len(names) > 1 and (written == label if label else position == index):
             return names[1]
     return None
 
@@ -252,8 +252,8 @@ def receiver_of(function: Node) -> Node | None:
     """Return the written type before the name of a function of Kotlin: `Buffer` of `fun Buffer.size()`."""
     name = function.child_by_field_name("name")
     inside = function.named_children
-    place = inside.index(name) if function.type == "function_declaration" and name in inside else 0
-    return inside[place - 1] if place and inside[place - 1].type in _KOTLIN_TYPES else None
+    index = inside.index(name) if function.type == "function_declaration" and name in inside else 0
+    return inside[index - 1] if index and inside[index - 1].type in _KOTLIN_TYPES else None
 
 
 def aliased_type(declared: Node) -> Node | None:

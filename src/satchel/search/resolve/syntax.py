@@ -193,10 +193,10 @@ def _matching(node: Node, target: Node, value: Node | None) -> Node | None:
     if value is None or target.type != "expression_list" or value.type != "expression_list":
         return value
     names, values = target.named_children, value.named_children
-    place = names.index(node) if node in names else 0
+    index = names.index(node) if node in names else 0
     if len(values) == len(names):
-        return values[place]
-    return values[0] if place == 0 and values else None
+        return values[index]
+    return values[0] if index == 0 and values else None
 
 
 _LEADS = re.compile(

@@ -282,9 +282,9 @@ def _lua(node: Node, source: ImportSource) -> Iterator[Binding]:
     statement = values.parent if values is not None and values.type == "expression_list" else None
     names: tuple[str, ...] = ()
     if statement is not None and values is not None and statement.type == "assignment_statement":
-        place = values.named_children.index(node)
+        index = values.named_children.index(node)
         targets = statement.named_children[0].named_children
-        names = (source.text(targets[place]),) if place < len(targets) else ()
+        names = (source.text(targets[index]),) if index < len(targets) else ()
     yield source.unquoted(arguments.named_children[0]).strip("[]"), names
 
 
