@@ -191,7 +191,7 @@ GUARDS = (
     Guard("F8", "settings.py", 'embed_endpoint: str = setting("")', 'embed_endpoint: str = setting("", safe=True)'),
     Guard("F8", EMBED, "follow_redirects=False", "follow_redirects=True", 1),
     Guard("G4", "mcp/stdio.py", 'if method == "initialize":', "if False:", 1),
-    Guard("G10", "services/receipts.py", "if unknown := [name for name in names if name not in rows]:",
+    Guard("G10", "services/receipts.py", "if unknown := [name for name in names if name not in targets]:",
           "if unknown := []:"),
     Guard("H1", HOOK, "signal.setitimer(signal.ITIMER_REAL, max(deadline - time.monotonic(), 0.01))", "pass",
           also="the worker is killed before"),

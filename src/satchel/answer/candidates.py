@@ -268,11 +268,11 @@ class Narrowing:
 
 
 def _cut_line(
-    rows: Sequence[str], gains: Sequence[int], start: int, terms: AbstractSet[str], characters: float
+    lines: Sequence[str], gains: Sequence[int], start: int, terms: AbstractSet[str], characters: float
 ) -> list[Step]:
     """Return the best sentences of the best line, as a remark."""
-    best = max(range(len(rows)), key=lambda index: (gains[index], -index))
-    passage = excerpt(rows[best], terms, characters)
+    best = max(range(len(lines)), key=lambda index: (gains[index], -index))
+    passage = excerpt(lines[best], terms, characters)
     position = start + best
     return [Step(Detail.SPAN, remarks=(OmissionRemark(position, position, passage),))] if passage else []
 

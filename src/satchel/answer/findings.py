@@ -126,7 +126,7 @@ class Searched:
     @cached_property
     def rows(self) -> list[tuple[Resources, Gathered]]:
         """The sections of all workspaces, in each with code and prose on one scale."""
-        return [(resources, row) for resources, findings in self.found for row in balance(findings.rows)]
+        return [(resources, gathered) for resources, findings in self.found for gathered in balance(findings.rows)]
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -142,21 +142,31 @@ class Searched:
     def strength(self) -> float:
         """How well the workspace that answers best answers the question."""
         return max(
-            answer_strength({row.section.kind: row.result.strength for row in findings.rows if row.section.is_searched})
+            answer_strength(
+                {
+                    gathered.section.kind: gathered.result.strength
+                    for gathered in findings.rows
+                    if gathered.section.is_searched
+                }
+            )
             for _, findings in self.found
         )
 
     @cached_property
     def total_weight(self) -> float:
         """The weights of all sections with results."""
-        every = {(row.section.kind, row.section.title): row.section.weight for _, row in self.rows if row.result.hits}
+        every = {
+            (gathered.section.kind, gathered.section.title): gathered.section.weight
+            for _, gathered in self.rows
+            if gathered.result.hits
+        }
         return sum(every.values()) or 1.0
 
     @property
     def lessons(self) -> list[Hit]:
         """The records that bear on the request, of all workspaces, each once."""
-        rows = (row for _, findings in self.found for row in findings.rows if row.result.bar)
-        return [*{hit.chunk.id: hit for row in rows for hit in row.result.hits}.values()]
+        rows = (gathered for _, findings in self.found for gathered in findings.rows if gathered.result.bar)
+        return [*{hit.chunk.id: hit for gathered in rows for hit in gathered.result.hits}.values()]
 
     @property
     def lessons_told(self) -> list[dict[str, Any]]:
@@ -164,9 +174,9 @@ class Searched:
 
         Of records that came the evidence is among their signals.
         """
-        rows = [row.result for _, findings in self.found for row in findings.rows if row.result.bar]
-        told = [(hit, "better ones have the room") for result in rows for hit in result.beyond]
-        told += [(hit, f"needed: {result.bar}") for result in rows for hit in result.below]
+        results = [gathered.result for _, findings in self.found for gathered in findings.rows if gathered.result.bar]
+        told = [(hit, "better ones have the room") for result in results for hit in result.beyond]
+        told += [(hit, f"needed: {result.bar}") for result in results for hit in result.below]
         return [
             {"id": hit.chunk.id, "title": hit.chunk.title, "reason": reason, "evidence": evidence_of(hit.signals)}
             for hit, reason in told
@@ -178,8 +188,8 @@ class Searched:
 
         def without(findings: Findings) -> Findings:
             sections = tuple(section for section in findings.plan.sections if section.kind not in LESSON_KINDS)
-            rows = [row for row in findings.rows if row.section.kind not in LESSON_KINDS]
-            return findings._replace(plan=findings.plan._replace(sections=sections), rows=rows)
+            searched_sections = [gathered for gathered in findings.rows if gathered.section.kind not in LESSON_KINDS]
+            return findings._replace(plan=findings.plan._replace(sections=sections), rows=searched_sections)
 
         return replace(self, found=tuple((resources, without(findings)) for resources, findings in self.found))
 
@@ -221,16 +231,16 @@ class Searched:
     @property
     def with_vectors(self) -> bool:
         """Whether any section was compared by vectors."""
-        return any(row.result.with_vectors for _, findings in self.found for row in findings.rows)
+        return any(gathered.result.with_vectors for _, findings in self.found for gathered in findings.rows)
 
     @property
     def vector_counts(self) -> dict[str, str]:
         """Numbers of records that were compared by vector, by workspace and type: `{"memories": "12/40"}`."""
         return {
-            f"{resources.prefix}{row.section.kind.plural}": f"{row.result.with_vectors}/{row.result.chunks}"
+            f"{resources.prefix}{gathered.section.kind.plural}": f"{gathered.result.with_vectors}/{gathered.result.chunks}"
             for resources, findings in self.found
-            for row in findings.rows
-            if row.result.with_vectors is not None
+            for gathered in findings.rows
+            if gathered.result.with_vectors is not None
         }
 
     @property
@@ -240,13 +250,15 @@ class Searched:
         return tuple(dict.fromkeys(every))
 
 
-def balance(rows: Sequence[Gathered]) -> list[Gathered]:
+def balance(searched_sections: Sequence[Gathered]) -> list[Gathered]:
     """Return the rows with code and prose on one scale, where both were searched for the question itself."""
-    searched = {row.section.kind: row.result for row in rows if row.section.is_searched}
+    searched = {
+        gathered.section.kind: gathered.result for gathered in searched_sections if gathered.section.is_searched
+    }
     results = balanced(searched)
     return [
-        row._replace(result=results[row.section.kind])
-        if row.section.is_searched and row.result is searched[row.section.kind]
-        else row
-        for row in rows
+        gathered._replace(result=results[gathered.section.kind])
+        if gathered.section.is_searched and gathered.result is searched[gathered.section.kind]
+        else gathered
+        for gathered in searched_sections
     ]

@@ -89,15 +89,15 @@ def _listed_parts(parts: Sequence[Hit]) -> list[Hit]:
     return [*filter(_is_framed, parts), *others[: search_weights.LISTED_PARTS]]
 
 
-def section_floor(row: Gathered, min_score: float | None, strength: float) -> float | None:
+def section_floor(gathered: Gathered, min_score: float | None, strength: float) -> float | None:
     """Return the least relevance of hits of a section: None if it does not answer, 0 if it is not searched.
 
     Of a section with a question of its own, a weak match is no answer.
     """
-    if row.section.ranked_by is not None:
+    if gathered.section.ranked_by is not None:
         return 0.0
-    best = max((hit.relevance for hit in row.result.hits), default=0.0)
-    if row.section.question and min_score is None:
+    best = max((hit.relevance for hit in gathered.result.hits), default=0.0)
+    if gathered.section.question and min_score is None:
         is_answer = best >= relevance_of(search_weights.WEAK_FLOOR)
-        return max(weights.ITEM_FLOOR, _relative_floor(row.section.kind) * best) if is_answer else None
-    return floor_of(row.section.kind, best, strength, min_score)
+        return max(weights.ITEM_FLOOR, _relative_floor(gathered.section.kind) * best) if is_answer else None
+    return floor_of(gathered.section.kind, best, strength, min_score)

@@ -91,13 +91,13 @@ def _parts(
     seen: set[str] = set()
     asked, scope, query = searched.asked, searched.scope, searched.findings.query
     is_change = intent_of(title_of(query)) is Intent.CHANGES
-    for resources, row in searched.rows:
-        planned = row.section
+    for resources, gathered in searched.rows:
+        planned = gathered.section
         is_lessons = gives_lessons(asked, scope, query, planned.kind)
-        least = 0.0 if is_lessons and is_change else section_floor(row, scope.min_score, searched.strength)
+        least = 0.0 if is_lessons and is_change else section_floor(gathered, scope.min_score, searched.strength)
         if least is None or not planned.weight:
             continue
-        hits = [hit for hit in row.result.hits if hit.relevance >= least]
+        hits = [hit for hit in gathered.result.hits if hit.relevance >= least]
         hits = [hit for hit in hits if is_wanted(hit, scope, resources.prefix)]
         share = budget.max_tokens * planned.weight / searched.total_weight
         cap = max(share * ITEM_SHARE if scope.shares_budget else 0.0, budget.whole_item_tokens)

@@ -47,17 +47,17 @@ def lessons_context(
         made for hit in hits if (made := _unsent(lesson_candidate(hit, resources), resources.account)) is not None
     ]
     room = budget.max_tokens - tokens.count(head)
-    rows: list[str] = []
+    lines: list[str] = []
     items: list[ContextItem] = []
     for candidate, step in zip(candidates, _steps(candidates, room, tokens.count), strict=True):
         row = f"- {step.text}"
         cost = tokens.count(row) + 1
         if cost <= room:
             room -= cost
-            rows.append(row)
+            lines.append(row)
             group = Group(candidate.kind, candidate.group, None).admitted(candidate, step, cost)
             items.append(build_item(group, resources.key))
-    text = "\n".join([head, *rows]) if rows else ""
+    text = "\n".join([head, *lines]) if lines else ""
     return Context(
         query="",
         text=text,

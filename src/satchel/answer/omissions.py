@@ -81,7 +81,10 @@ def omissions(
         is_named = has_places and candidate.chunk.location is not None
         budgets[candidate] = 0 if is_named else max(int(needed * share * MARGIN), asked + 1)
     rows = (omission_of(packing, section, other, budgets.get(other, 0)) for section, other in listed(packing))
-    shown = (row._replace(reason=VALUE, budget=0) if is_weak and row.reason == BUDGET else row for row in rows)
+    shown = (
+        omission._replace(reason=VALUE, budget=0) if is_weak and omission.reason == BUDGET else omission
+        for omission in rows
+    )
     twins = islice(_twins(packing), OMISSIONS)
     return (*shown, *(omission_of(packing, section, twin, 0) for section, twin in twins))
 

@@ -190,27 +190,27 @@ def _written(
     groups: Sequence[_Group], matches: Sequence[Match], files: Counter[str], max_lines: int
 ) -> tuple[str, int]:
     """Return the text with these groups, and how many matches it shows."""
-    rows: list[str] = []
+    lines: list[str] = []
     shown: Counter[str] = Counter()
     before = ""
     for group in groups:
         if group.path != before:
-            rows += ["", f"### {plain_name(group.path)}"]
+            lines += ["", f"### {plain_name(group.path)}"]
             before = group.path
         name = f" {plain_name(group.name)}" if group.name else ""
-        rows.append(f"@@{group.span[0]}-{group.span[1]}{name}")
+        lines.append(f"@@{group.span[0]}-{group.span[1]}{name}")
         first = sorted(group.matches, key=lambda match: (not match.is_definition, match.line))[:max_lines]
-        rows += [f"{match.line}\t{_shortened(match.text)}" for match in sorted(first, key=lambda match: match.line)]
+        lines += [f"{match.line}\t{_shortened(match.text)}" for match in sorted(first, key=lambda match: match.line)]
         if len(group.matches) > len(first):
-            rows.append(f"… {len(group.matches) - len(first)} more here")
+            lines.append(f"… {len(group.matches) - len(first)} more here")
         shown[group.path] += len(first)
     total = shown.total()
     rest = [(path, count - shown[path]) for path, count in files.most_common() if count > shown[path]]
     if rest:
         named = ", ".join(f"{plain_name(path)} {count}" for path, count in rest[:10])
-        rows += ["", f"Not shown: {named}" + (f" and {len(rest) - 10} files more" if rest[10:] else "")]
+        lines += ["", f"Not shown: {named}" + (f" and {len(rest) - 10} files more" if rest[10:] else "")]
     head = f"{counted(len(matches), 'line')} in {counted(len(files), 'file')}"
-    return "\n".join([head if total == len(matches) else f"{head}, {total} shown", *rows, ""]), total
+    return "\n".join([head if total == len(matches) else f"{head}, {total} shown", *lines, ""]), total
 
 
 def _shortened(line: str) -> str:

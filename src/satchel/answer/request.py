@@ -396,13 +396,23 @@ PARTS: Mapping[str, type] = {"asked": Asked, "scope": SearchScope, "budget": Bud
 
 def request_fields() -> dict[str, Field[Any]]:
     """Return the fields of all parts of a request, by the name of the option that sets them."""
-    return {row.metadata.get("name", row.name): row for part in PARTS.values() for row in fields(part)}
+    return {
+        request_field.metadata.get("name", request_field.name): request_field
+        for part in PARTS.values()
+        for request_field in fields(part)
+    }
 
 
 def request_with(**values: Any) -> AssembleRequest:
     """Return a request with these values of fields, which are not checked, whatever part they are in."""
     parts = {
-        name: part(**{row.name: values.pop(row.name) for row in fields(part) if row.name in values})
+        name: part(
+            **{
+                request_field.name: values.pop(request_field.name)
+                for request_field in fields(part)
+                if request_field.name in values
+            }
+        )
         for name, part in PARTS.items()
     }
     assert not values, f"no part of a request has {', '.join(values)}"
@@ -488,25 +498,25 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
         "imports": purpose != FIND,
         "now": start_of_day(),
     }
-    rows = request_fields()
-    for name, row in rows.items():
-        option = row.metadata
+    fields_by_name = request_fields()
+    for name, request_field in fields_by_name.items():
+        option = request_field.metadata
         check, usual = option.get("check"), ()
         if "setting" in option:
             usual = getattr(settings, option["setting"])
         elif name not in remaining:
             continue
         value = remaining.pop(name, () if "adds" in option else usual)
-        if isinstance(value, str) and isinstance(row.default, tuple):
+        if isinstance(value, str) and isinstance(request_field.default, tuple):
             value = (value,)
-        if isinstance(row.default, bool) and not isinstance(value, bool):
+        if isinstance(request_field.default, bool) and not isinstance(value, bool):
             raise UsageError(f"{name} is {value!r}: give true or false", name)
         if name in _TEXTS:
             value = checked_names(name, value)
         value = (*usual, *value) if "adds" in option else value
-        values[row.name] = check(value) if check is not None else value
+        values[request_field.name] = check(value) if check is not None else value
     if remaining:
-        names = sorted(rows.keys() | {"purpose"})
+        names = sorted(fields_by_name.keys() | {"purpose"})
         raise UsageError(f"unknown option {', '.join(sorted(remaining))}: choose from {', '.join(names)}")
     is_broad = bool(subject_of(str(values.get("query", ""))))
     tokens_each = THEME_ITEM_TOKENS if is_broad else ITEM_TOKENS
@@ -518,9 +528,11 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
 def request_data(request: AssembleRequest) -> dict[str, Any]:
     """Return every field of a request as plain JSON values, named as the options that give them."""
     return {
-        row.metadata.get("name", row.name): row.metadata.get("dump", _plain)(getattr(getattr(request, part), row.name))
+        request_field.metadata.get("name", request_field.name): request_field.metadata.get("dump", _plain)(
+            getattr(getattr(request, part), request_field.name)
+        )
         for part, type_ in PARTS.items()
-        for row in fields(type_)
+        for request_field in fields(type_)
     }
 
 
@@ -529,32 +541,38 @@ def request_from(data: Mapping[str, Any], allow: Sequence[str] = ()) -> Assemble
 
     `allow` are patterns of texts that look like secrets but are not.
     """
-    rows = request_fields()
+    fields_by_name = request_fields()
     for name, meaning in WITHDRAWN.items():
         if data.get(name):
             raise UsageError(f"the saved request has {meaning}, which is no longer offered: ask again without it")
-    unknown = sorted(data.keys() - rows.keys() - WITHDRAWN.keys())
+    unknown = sorted(data.keys() - fields_by_name.keys() - WITHDRAWN.keys())
     if unknown:
         raise UsageError(f"the saved request has {', '.join(map(clean_field, unknown))}, which this version lacks")
     try:
         if not isinstance(data["query"], str):
             raise TypeError("query is not a text")
         named = {"types": data["types"], **data, "query": sanitize.text(data["query"], allow)}
-        return request_with(**{row.name: _loaded(row, named[name]) for name, row in rows.items() if name in named})
+        return request_with(
+            **{
+                request_field.name: _loaded(request_field, named[name])
+                for name, request_field in fields_by_name.items()
+                if name in named
+            }
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(
             f"the saved request is damaged ({error}): save it again with `satchel context --json`"
         ) from None
 
 
-def _loaded(row: Field[Any], value: Any) -> Any:
-    if "load" in row.metadata:
-        return row.metadata["load"](value)
+def _loaded(request_field: Field[Any], value: Any) -> Any:
+    if "load" in request_field.metadata:
+        return request_field.metadata["load"](value)
     if isinstance(value, list):
         return tuple(value)
-    if isinstance(row.default, Enum):
-        return type(row.default)(value)
-    usual = row.default if row.default_factory is MISSING else row.default_factory()
+    if isinstance(request_field.default, Enum):
+        return type(request_field.default)(value)
+    usual = request_field.default if request_field.default_factory is MISSING else request_field.default_factory()
     if isinstance(usual, bool | int | str) and type(value) is not type(usual):
-        raise TypeError(f"{row.name} is {value!r}")
+        raise TypeError(f"{request_field.name} is {value!r}")
     return value

@@ -186,7 +186,7 @@ class _WorkspaceSearch:
         return with_impact(result, impact, store) if kind is Kind.CODE else result
 
 
-def _at_places(query: Query, rows: list[Gathered]) -> list[Gathered]:
+def _at_places(query: Query, searched_sections: list[Gathered]) -> list[Gathered]:
     """Return only the spans with the lines that the question names, where there are any."""
     lines = [(frame.line, max(frame.line, frame.end)) for frame in query.trace.places]
 
@@ -194,28 +194,38 @@ def _at_places(query: Query, rows: list[Gathered]) -> list[Gathered]:
         spans = (span for span in hit.spans if any(span.start <= last and span.end >= first for first, last in lines))
         return hit._replace(spans=tuple(spans))
 
-    led = [[within(hit) for hit in row.result.hits if hit.file_score > 1.0] for row in rows]
+    led = [[within(hit) for hit in gathered.result.hits if hit.file_score > 1.0] for gathered in searched_sections]
     kept = [tuple(hit for hit in hits if hit.spans) for hits in led]
     if not any(kept):
-        return rows
-    return [row._replace(result=row.result._replace(hits=hits)) for row, hits in zip(rows, kept, strict=True)]
+        return searched_sections
+    return [
+        gathered._replace(result=gathered.result._replace(hits=hits))
+        for gathered, hits in zip(searched_sections, kept, strict=True)
+    ]
 
 
-def _with_texts(row: Gathered, store: Store) -> Gathered:
+def _with_texts(gathered: Gathered, store: Store) -> Gathered:
     """Return lessons with their texts, which tell whether one rules something out, and how long it is."""
-    texts = store.texts(hit.chunk.document for hit in row.result.hits)
-    hits = [hit._replace(chunk=replace(hit.chunk, body=texts.get(hit.chunk.document, ""))) for hit in row.result.hits]
-    return row._replace(result=row.result._replace(hits=tuple(hits)))
+    texts = store.texts(hit.chunk.document for hit in gathered.result.hits)
+    hits = [
+        hit._replace(chunk=replace(hit.chunk, body=texts.get(hit.chunk.document, ""))) for hit in gathered.result.hits
+    ]
+    return gathered._replace(result=gathered.result._replace(hits=tuple(hits)))
 
 
-def _best_lessons(rows: Sequence[Gathered], max_tokens: int) -> list[Gathered]:
+def _best_lessons(searched_sections: Sequence[Gathered], max_tokens: int) -> list[Gathered]:
     """Return the sections with their best records, as many as the share of lessons has room for."""
-    kept = {hit.chunk.id for hit in fitting([hit for row in rows for hit in row.result.hits], max_tokens)}
+    kept = {
+        hit.chunk.id
+        for hit in fitting([hit for gathered in searched_sections for hit in gathered.result.hits], max_tokens)
+    }
     chosen = []
-    for row in rows:
-        shown = tuple(hit for hit in row.result.hits if hit.chunk.id in kept)
-        beyond = in_order([hit for hit in row.result.hits if hit.chunk.id not in kept])[: len(row.result.below)]
-        chosen.append(row._replace(result=row.result._replace(hits=shown, beyond=tuple(beyond))))
+    for gathered in searched_sections:
+        shown = tuple(hit for hit in gathered.result.hits if hit.chunk.id in kept)
+        beyond = in_order([hit for hit in gathered.result.hits if hit.chunk.id not in kept])[
+            : len(gathered.result.below)
+        ]
+        chosen.append(gathered._replace(result=gathered.result._replace(hits=shown, beyond=tuple(beyond))))
     return chosen
 
 
@@ -300,18 +310,18 @@ def gather(
     return gathered, failures
 
 
-def round_robin(rows: Sequence[Gathered]) -> list[Gathered]:
+def round_robin(searched_sections: Sequence[Gathered]) -> list[Gathered]:
     """Return the sections with each record in one of them.
 
     The sections choose in turn, in their order, each the best remaining hit of its result. So every section gets its
     best record, and a shared record is in the first section that chooses it. Files stay in their sections.
     """
-    waiting = [list(reversed(row.result.hits)) for row in rows]
-    chosen: list[list[Hit]] = [[] for _ in rows]
+    waiting = [list(reversed(gathered.result.hits)) for gathered in searched_sections]
+    chosen: list[list[Hit]] = [[] for _ in searched_sections]
     taken: set[tuple[str, int]] = set()
     while any(waiting):
-        for row, hits, own_hits in zip(rows, waiting, chosen, strict=True):
-            if len(own_hits) == row.section.limit + SPARE_RECORDS and own_hits[0].chunk.location is None:
+        for gathered, hits, own_hits in zip(searched_sections, waiting, chosen, strict=True):
+            if len(own_hits) == gathered.section.limit + SPARE_RECORDS and own_hits[0].chunk.location is None:
                 hits.clear()
             while hits:
                 hit = hits.pop()
@@ -324,6 +334,6 @@ def round_robin(rows: Sequence[Gathered]) -> list[Gathered]:
                     taken.add(identity)
                     break
     return [
-        row._replace(result=row.result._replace(hits=tuple(own_hits)))
-        for row, own_hits in zip(rows, chosen, strict=True)
+        gathered._replace(result=gathered.result._replace(hits=tuple(own_hits)))
+        for gathered, own_hits in zip(searched_sections, chosen, strict=True)
     ]

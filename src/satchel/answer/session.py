@@ -84,9 +84,9 @@ class SessionFile:
         former = raw[: int(length)] if length.isdecimal() else raw
         return _parsed(former if _state(former) == state else raw)
 
-    def append(self, rows: Sequence[Row]) -> None:
+    def append(self, sent_items: Sequence[Row]) -> None:
         """Add the items of one answer."""
-        state_files.append(self.path, f"{_ENCODE(rows)}\n".encode("ascii"), most=MAX_BYTES)
+        state_files.append(self.path, f"{_ENCODE(sent_items)}\n".encode("ascii"), most=MAX_BYTES)
 
     def forget(self) -> bool:
         """Remove it. Returns whether there was one."""
@@ -113,10 +113,10 @@ def read_ledger(file: SessionFile, state: str) -> tuple[Ledger, tuple[Failure, .
         return Ledger(), (_unusable(error),)
 
 
-def add_rows(file: SessionFile, ledger: Ledger, rows: Sequence[Row]) -> Failure | None:
+def add_rows(file: SessionFile, ledger: Ledger, sent_items: Sequence[Row]) -> Failure | None:
     """Add the items of an answer to a ledger. The first answer of a session removes ledgers unchanged for long."""
     try:
-        file.append(rows)
+        file.append(sent_items)
     except OSError as error:
         return _unusable(error)
     if ledger.state == EMPTY:
@@ -141,11 +141,11 @@ def _state(raw: bytes) -> str:
 
 def _parsed(raw: bytes) -> Ledger:
     """Return the rows of a file, without a line that a crash cut in two: what it had is shown again."""
-    rows: list[Row] = []
+    sent_items: list[Row] = []
     for line in raw.split(b"\n"):
         with suppress(ValueError, TypeError):
-            rows += [_row(*fields) for fields in json.loads(line)]
-    return Ledger(tuple(rows), _state(raw))
+            sent_items += [_row(*fields) for fields in json.loads(line)]
+    return Ledger(tuple(sent_items), _state(raw))
 
 
 def _row(key: Any, digest: Any, length: Any, lines: Any, places: Any) -> Row:
@@ -287,16 +287,16 @@ class Account:
 
     def rows(self, items: Iterable[ContextItem]) -> list[Row]:
         """Return the items of the answer as rows of the ledger."""
-        rows = []
+        sent_items = []
         for item in items:
             if item.location is not None and item.spans:
-                rows.append(Row(item.id, lines=self._sent_pieces(item), places=not self.shows_lines))
+                sent_items.append(Row(item.id, lines=self._sent_pieces(item), places=not self.shows_lines))
                 continue
             length = -1 if item.detail is Detail.FULL else len(item.content)
             digests = {self._digests.get(identity, "") for identity in (item.id, *item.origins)} - {""}
-            rows += [Row(item.id, digest, length) for digest in sorted(digests) or [self.digest(item.content)]]
-            rows += self._node_row(item)
-        return rows
+            sent_items += [Row(item.id, digest, length) for digest in sorted(digests) or [self.digest(item.content)]]
+            sent_items += self._node_row(item)
+        return sent_items
 
     def _sent_pieces(self, item: ContextItem) -> tuple[SentLines, ...]:
         """Return a row for each piece, so that unedited definitions still count as shown after an edit."""
@@ -455,8 +455,8 @@ def _tokens(ranges: Sequence[Range], lines: Lines) -> float:
 
 def _handle(referral: _Referral) -> str:
     """Return the handle of the lines of a reference, from first to last; the handle of an item means the whole file."""
-    row = referral.reference
-    return handle(f"{row.id}::", row.content_hash, ((referral.ranges[0][0], referral.ranges[-1][1]),))
+    shown = referral.reference
+    return handle(f"{shown.id}::", shown.content_hash, ((referral.ranges[0][0], referral.ranges[-1][1]),))
 
 
 def _record_reference(candidate: Candidate) -> ShownBefore:

@@ -114,7 +114,7 @@ def query_result(context: Context) -> QueryResult:
     """Return the answer to a request as the result of a query."""
     blocks = as_blocks(context)
     best = sorted(blocks.blocks, key=lambda block: -block.score)
-    rows = tuple(
+    results = tuple(
         QueryRow(
             block.entity,
             block.score,
@@ -127,10 +127,10 @@ def query_result(context: Context) -> QueryResult:
     return QueryResult(
         context.query,
         context.text,
-        rows,
+        results,
         blocks.summary,
         context.token_count,
-        _confidence([row.score for row in rows]),
+        _confidence([sent.score for sent in results]),
         context.failures,
         context,
     )
@@ -316,14 +316,14 @@ def _lines_around(span: tuple[int, int], lines: Mapping[int, str], spans: Sequen
 
 def _joined(lines: Mapping[int, str]) -> str:
     """Return the lines one below the other, with a mark where some are missing."""
-    rows: list[str] = []
+    texts: list[str] = []
     previous: int | None = None
     for number, text in lines.items():
-        if previous is not None and number != previous + 1 and rows[-1].strip() != GAP:
-            rows.append(GAP)
-        rows.append(text)
+        if previous is not None and number != previous + 1 and texts[-1].strip() != GAP:
+            texts.append(GAP)
+        texts.append(text)
         previous = number
-    return "\n".join(rows)
+    return "\n".join(texts)
 
 
 def _related(item: ContextItem, name: str) -> tuple[str, ...]:

@@ -273,7 +273,7 @@ def context_of(filling: Filling, fitted: Fitted, meta: Mapping[str, Any]) -> Con
     budget, tokens = filling.budget, filling.tokens
     redacted = marks(fitted.text)
     needed = {"needed_tokens": fitted.needed} if fitted.needed else {}
-    named = {"places": [row.data for row in fitted.places.rows]} if filling.budget.places else {}
+    named = {"places": [location.data for location in fitted.places.rows]} if filling.budget.places else {}
     limit = filling.policy.limit or budget.max_tokens
     is_weak, has_places = fitted.stopped == WEAK, bool(budget.places and fitted.items)
     overflow = omissions(fitted.packing, fitted.used, budget.max_tokens, limit, is_weak=is_weak, has_places=has_places)

@@ -175,7 +175,7 @@ def _changed_rows(change: Change, store: Store, kind: Kind) -> dict[int, Related
 
     Each comes with its changed lines and a few around them.
     """
-    rows: dict[int, Related] = {}
+    related_by_row: dict[int, Related] = {}
     for file in change.files:
         document = store.document(kind, file.path)
         if document is not None:
@@ -185,8 +185,8 @@ def _changed_rows(change: Change, store: Store, kind: Kind) -> dict[int, Related
             else:
                 chunks = {row: part for row, part in parts.items() if _touched(file, part)}
             weight = weights.NEAR_CHANGED_TEST if document.secondary else CHANGED
-            rows |= {row: Related(weight, _within(file, part)) for row, part in chunks.items()}
-    return rows
+            related_by_row |= {row: Related(weight, _within(file, part)) for row, part in chunks.items()}
+    return related_by_row
 
 
 def _touched(file: ChangedFile, part: StoredChunk) -> bool:

@@ -271,16 +271,16 @@ def impact_of_definitions(
     return Impact(_capped(dependents.rows, relations), tuple(callers), uses, unresolved=unresolved, elsewhere=elsewhere)
 
 
-def _capped(rows: Mapping[int, Related], relations: Relations) -> dict[int, Related]:
+def _capped(related_by_row: Mapping[int, Related], relations: Relations) -> dict[int, Related]:
     """Return the nearest dependents of a change: so many tests, and of production code so many of each nearness."""
     kept: dict[int, Related] = {}
     counts: Counter[float] = Counter()
-    relations.code.load(rows)
-    for row in sorted(rows, key=lambda row: (-rows[row].weight, row)):
-        group = weights.NEAR_TEST if relations.code.document_of(row).secondary else rows[row].weight
+    relations.code.load(related_by_row)
+    for row in sorted(related_by_row, key=lambda row: (-related_by_row[row].weight, row)):
+        group = weights.NEAR_TEST if relations.code.document_of(row).secondary else related_by_row[row].weight
         counts[group] += 1
-        if rows[row].weight == CHANGED or counts[group] <= IMPACT_OF_EACH:
-            kept[row] = rows[row]
+        if related_by_row[row].weight == CHANGED or counts[group] <= IMPACT_OF_EACH:
+            kept[row] = related_by_row[row]
     return kept
 
 

@@ -141,7 +141,7 @@ class Changes:
         for change in self._of(self._present(path)):
             times.setdefault(self._safe(change.author), []).append(change.time)
         rows = [Author(name, len(when), min(when), max(when)) for name, when in times.items()]
-        return sorted(rows, key=lambda row: (-row.commits, row.name))[:limit]
+        return sorted(rows, key=lambda author: (-author.commits, author.name))[:limit]
 
     def overview(self, path: str) -> Overview:
         """Return a map of a folder: its contents by size, how often they changed, and examples of questions."""

@@ -56,13 +56,13 @@ def named_definitions(query: Query, store: Store, lexicon: Lexicon) -> dict[str,
         (EVERYDAY_DEFINITIONS, everyday),
     ):
         by_name |= lexicon.fetched(most, own, partial(definitions_of, store, most))
-    rows = [row for name in names for row in by_name[name]]
-    positions = lexicon.chunk_positions(row.row for row in rows).tolist()
+    definitions = [definition for name in names for definition in by_name[name]]
+    positions = lexicon.chunk_positions(definition.row for definition in definitions).tolist()
     defined: dict[str, list[NamedDefinition]] = {name: [] for name in names}
-    for row, chunk in zip(rows, positions, strict=True):
+    for definition, chunk in zip(definitions, positions, strict=True):
         if chunk >= 0 and lexicon.live_chunk[chunk]:
             document = int(lexicon.columns.chunk_document[chunk])
-            defined[row.name].append(NamedDefinition(chunk, document, row.line, row.owner))
+            defined[definition.name].append(NamedDefinition(chunk, document, definition.line, definition.owner))
     return defined
 
 

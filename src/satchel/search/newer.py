@@ -52,15 +52,15 @@ def _newer(store: Store, hit: Hit, text: str, known: set[int], now: float) -> li
     chosen = [place for place in bm25.largest(scores, COMPARED).tolist() if scores[place] > 0]
     rows = stored_rows(store, lexicon.columns.chunk_row[chosen].tolist())
     later = [
-        row
-        for row in rows.values()
-        if row[0].created > hit.chunk.created and row[0].id not in known and not _is_over(row[0].fields, now)
+        record
+        for record in rows.values()
+        if record[0].created > hit.chunk.created and record[0].id not in known and not _is_over(record[0].fields, now)
     ]
     said = store.texts([document.id for document, _ in later])
-    found = [row for row in later if contradicts(text, said.get(row[0].id, ""))]
+    found = [record for record in later if contradicts(text, said.get(record[0].id, ""))]
     if not found:
         return []
-    document, part = max(found, key=lambda row: (row[0].created, row[0].key))
+    document, part = max(found, key=lambda record: (record[0].created, record[0].key))
     return [hit._replace(chunk=chunk_of(document, part), spans=(ScoredSpan(part.start, part.end, hit.score),))]
 
 

@@ -541,4 +541,4 @@ def _spans(ranking: _Ranking, position: int, value: float) -> tuple[ScoredSpan, 
         )
         for span in matching
     ]
-    return tuple(sorted(rows, key=lambda row: (-row.value, row.start)))
+    return tuple(sorted(rows, key=lambda scored: (-scored.value, scored.start)))

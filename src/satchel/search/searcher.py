@@ -241,16 +241,16 @@ def _file_scores(lexicon: Lexicon, ranking: rank_files.Ranking, spans: Sequence[
 
 def _file_signals(ranking: rank_files.Ranking, documents: Sequence[int]) -> dict[int, tuple[Signal, ...]]:
     """Return the signals of these files, shared by all hits of a file."""
-    rows: list[list[Signal]] = [[] for _ in documents]
+    signals_by_hit: list[list[Signal]] = [[] for _ in documents]
     for name, column in ranking.file_signals.items():
         shown, weight = SHOWN_AS.get(name, name), weights.FILE_WEIGHTS[name]
-        for row, value in zip(rows, column[documents].tolist(), strict=True):
+        for signals, value in zip(signals_by_hit, column[documents].tolist(), strict=True):
             if value > 0:
-                row.append(Signal(shown, round(value, 4), weight))
-    for row, document, rank in zip(rows, documents, ranking.file_rank[documents].tolist(), strict=True):
+                signals.append(Signal(shown, round(value, 4), weight))
+    for signals, document, rank in zip(signals_by_hit, documents, ranking.file_rank[documents].tolist(), strict=True):
         place = Signal("file rank", float(rank + 1), -weights.VALUE_FILE_RANK)
-        row += [*_peripheral_signal(ranking, document), _score_signal(ranking, document), place]
-    return dict(zip(documents, map(tuple, rows), strict=True))
+        signals += [*_peripheral_signal(ranking, document), _score_signal(ranking, document), place]
+    return dict(zip(documents, map(tuple, signals_by_hit), strict=True))
 
 
 def _matched_signals(ranking: rank_files.Ranking, document: int) -> list[Signal]:

@@ -83,9 +83,9 @@ def expand(
     """
     expanded: list[Expanded] = []
     failures: list[types.Failure] = []
-    for row in _uncovered(targets):
-        root = roots[row.workspace]
-        result = _record(row, root) if not row.path else _file(row, root)
+    for target in _uncovered(targets):
+        root = roots[target.workspace]
+        result = _record(target, root) if not target.path else _file(target, root)
         if isinstance(result, types.Failure):
             failures.append(result)
         else:
@@ -98,16 +98,16 @@ def _used_elsewhere(
     expanded: Sequence[Expanded], roots: Mapping[str, OpenRoot], counter: TokenCounter, max_tokens: int
 ) -> Iterator[str]:
     """Yield a line for each definition that files in other languages name, as the list of its calls has it."""
-    for row in expanded[:MAX_LISTED]:
-        if row.target.kind is not types.Kind.CODE:
+    for item in expanded[:MAX_LISTED]:
+        if item.target.kind is not types.Kind.CODE:
             continue
         from satchel.search.relations import Relations  # here, because records and documents need no relations
 
-        root, text = roots[row.target.workspace], "\n".join(row.lines)
-        name = row.target.name or _name_at(row.target.path, text, row.ranges)
-        relations = Relations(root.store_of(row.target.kind))
-        definition = relations.named(row.target.path, name) if name else None
-        prefix = f"{row.target.workspace}/" if row.target.workspace else ""
+        root, text = roots[item.target.workspace], "\n".join(item.lines)
+        name = item.target.name or _name_at(item.target.path, text, item.ranges)
+        relations = Relations(root.store_of(item.target.kind))
+        definition = relations.named(item.target.path, name) if name else None
+        prefix = f"{item.target.workspace}/" if item.target.workspace else ""
         found = relations.elsewhere(definition) if definition is not None else {}
         if found:
             files = [{"path": f"{prefix}{path}", "lines": lines} for path, lines in found.items()]
@@ -126,18 +126,18 @@ def _name_at(path: str, text: str, ranges: Sequence[types.Range]) -> str:
 def _uncovered(targets: Sequence[HandleTarget]) -> list[HandleTarget]:
     """Return the handles without those whose lines are part of another."""
     kept: list[HandleTarget] = []
-    for row in sorted(targets, key=_width, reverse=True):
-        if not any(_covers(wider, row) for wider in kept):
-            kept.append(row)
-    return [row for row in targets if row in kept]
+    for target in sorted(targets, key=_width, reverse=True):
+        if not any(_covers(wider, target) for wider in kept):
+            kept.append(target)
+    return [target for target in targets if target in kept]
 
 
-def _width(row: HandleTarget) -> float:
-    return sum(end - start for start, end in row.ranges) if row.ranges else math.inf
+def _width(target: HandleTarget) -> float:
+    return sum(end - start for start, end in target.ranges) if target.ranges else math.inf
 
 
 def _covers(wide: HandleTarget, narrow: HandleTarget) -> bool:
-    one, other = ((row.kind, row.workspace, row.path, row.content_hash) for row in (wide, narrow))
+    one, other = ((target.kind, target.workspace, target.path, target.content_hash) for target in (wide, narrow))
     if one != other or not wide.path:
         return False
     if not wide.ranges or not narrow.ranges:
@@ -145,101 +145,101 @@ def _covers(wide: HandleTarget, narrow: HandleTarget) -> bool:
     return not subtract(sorted(narrow.ranges), sorted(wide.ranges))
 
 
-def _record(row: HandleTarget, root: OpenRoot) -> Expanded | types.Failure:
+def _record(target: HandleTarget, root: OpenRoot) -> Expanded | types.Failure:
     """Return a record by its id. Only a note can change, with a new export: then the handle has its content hash."""
-    store = root.store_of(row.kind)
-    key = row.id.partition(":")[2]
-    document = store.document(row.kind, key) or store.document(row.kind, key.partition("::")[0])
+    store = root.store_of(target.kind)
+    key = target.id.partition(":")[2]
+    document = store.document(target.kind, key) or store.document(target.kind, key.partition("::")[0])
     if document is None:
-        return types.Failure("expand", f"{row.handle}: {clean_field(row.id)} is not stored any more")
-    if row.content_hash and row.content_hash != document.content_hash:
-        message = f"{row.handle}: {clean_field(row.id)} has changed and no copy of it is left"
+        return types.Failure("expand", f"{target.handle}: {clean_field(target.id)} is not stored any more")
+    if target.content_hash and target.content_hash != document.content_hash:
+        message = f"{target.handle}: {clean_field(target.id)} has changed and no copy of it is left"
         return types.Failure("expand", message, "ask the question again")
     text = store.text(document.id)
-    if row.kind is types.Kind.EXPERIENCE:
-        text = shown_record(row.kind, document.fields, text)
+    if target.kind is types.Kind.EXPERIENCE:
+        text = shown_record(target.kind, document.fields, text)
     body = _presentable(text, root.settings.redact_allow)
     item = types.ContextItem(
-        id=row.id,
-        source=row.kind.value,
+        id=target.id,
+        source=target.kind.value,
         title=clean_field(document.title),
         content=body,
         relevance=1.0,
-        metadata={"id": key, "timestamp": document.created, **_commit_fields(row, document.fields)},
+        metadata={"id": key, "timestamp": document.created, **_commit_fields(target, document.fields)},
         pieces=(types.Piece(0, 0, "", body),),
-        handle=row.handle,
-        nonce=nonce(root.key, row.id, body),
+        handle=target.handle,
+        nonce=nonce(root.key, target.id, body),
     )
-    return Expanded(row, item)
+    return Expanded(target, item)
 
 
-def _commit_fields(row: HandleTarget, fields: object) -> dict[str, object]:
+def _commit_fields(target: HandleTarget, fields: object) -> dict[str, object]:
     shown = dict(fields) if isinstance(fields, dict) else {}
-    if row.kind is types.Kind.COMMIT:
-        shown |= {"sha": row.id.partition(":")[2], "files_changed": shown.pop("files", [])}
+    if target.kind is types.Kind.COMMIT:
+        shown |= {"sha": target.id.partition(":")[2], "files_changed": shown.pop("files", [])}
     return shown
 
 
-def _file(row: HandleTarget, root: OpenRoot) -> Expanded | types.Failure:
-    text, origin = _same_revision(row, root)
+def _file(target: HandleTarget, root: OpenRoot) -> Expanded | types.Failure:
+    text, origin = _same_revision(target, root)
     if text is None:
-        old = f"{row.path}:{min(row.ranges)[0]}-{max(row.ranges)[1]}" if row.ranges else row.path
-        message = f"{row.handle}: {old} has changed and no copy of it is left"
+        old = f"{target.path}:{min(target.ranges)[0]}-{max(target.ranges)[1]}" if target.ranges else target.path
+        message = f"{target.handle}: {old} has changed and no copy of it is left"
         return types.Failure("expand", message, "ask the question again")
     lines = tuple(text.split("\n"))
     last = len(lines) - (len(lines) > 1 and not lines[-1])
-    ranges = tuple((start, min(end, len(lines))) for start, end in row.ranges) or ((1, last),)
+    ranges = tuple((start, min(end, len(lines))) for start, end in target.ranges) or ((1, last),)
     start, end = min(ranges)[0], max(ranges)[1]
-    path = f"{row.workspace}/{row.path}" if row.workspace else row.path
+    path = f"{target.workspace}/{target.path}" if target.workspace else target.path
     metadata = {"file_path": path, "start_line": start, "end_line": end}
     if origin:
         metadata["origin"] = origin
     item = types.ContextItem(
-        id=f"{row.kind}:{path}",
-        source=row.kind.value,
+        id=f"{target.kind}:{path}",
+        source=target.kind.value,
         title=path,
         content="",
         relevance=1.0,
         metadata=metadata,
-        location=types.Location(path, start, end, row.content_hash),
-        handle=row.handle,
+        location=types.Location(path, start, end, target.content_hash),
+        handle=target.handle,
     )
-    return Expanded(row, item, lines, ranges, _detail(row, text, ranges))
+    return Expanded(target, item, lines, ranges, _detail(target, text, ranges))
 
 
-def _detail(row: HandleTarget, text: str, ranges: Sequence[types.Range]) -> types.Detail:
+def _detail(target: HandleTarget, text: str, ranges: Sequence[types.Range]) -> types.Detail:
     """Return whether these are all lines of the definition that they belong to."""
-    whole = _definition(row.path, text, row.name) if row.name else None
+    whole = _definition(target.path, text, target.name) if target.name else None
     is_part = whole is not None and subtract([without_blank_ends(text.split("\n"), *whole)], sorted(ranges))
     return types.Detail.SPAN if is_part else types.Detail.FULL
 
 
-def _same_revision(row: HandleTarget, root: OpenRoot) -> tuple[str | None, str]:
+def _same_revision(target: HandleTarget, root: OpenRoot) -> tuple[str | None, str]:
     """Return the text of the file as it was when the handle was issued, and its origin if not the disk."""
-    whole, head = extent(row.path, root.settings.index_max_file_bytes)
+    whole, head = extent(target.path, root.settings.index_max_file_bytes)
     with suppress(files.Skipped):  # a file that is gone may still be in git or in the index
-        raw = files.read_bytes(root.places.root, row.path, limit=whole, head=head).raw
-        if files.content_hash(raw, root.key) == row.content_hash:
-            return _decoded(row.path, raw, root.settings.redact_allow), ""
-    earlier = _from_git(row, root)
+        raw = files.read_bytes(root.places.root, target.path, limit=whole, head=head).raw
+        if files.content_hash(raw, root.key) == target.content_hash:
+            return _decoded(target.path, raw, root.settings.redact_allow), ""
+    earlier = _from_git(target, root)
     if earlier is not None:
-        return _decoded(row.path, earlier, root.settings.redact_allow), "git"
-    document = root.store_of(row.kind).document(row.kind, row.path)
-    if document is not None and document.content_hash == row.content_hash:
-        return _presentable(root.store_of(row.kind).text(document.id), root.settings.redact_allow), "index"
+        return _decoded(target.path, earlier, root.settings.redact_allow), "git"
+    document = root.store_of(target.kind).document(target.kind, target.path)
+    if document is not None and document.content_hash == target.content_hash:
+        return _presentable(root.store_of(target.kind).text(document.id), root.settings.redact_allow), "index"
     return None, ""
 
 
-def _from_git(row: HandleTarget, root: OpenRoot) -> bytes | None:
+def _from_git(target: HandleTarget, root: OpenRoot) -> bytes | None:
     repository = find_repository(root.places.root)
     if repository is None:
         return None
     try:
         prefix = root.places.root.resolve().relative_to(repository.work_tree.resolve())
         # Most versions of a file that are compared in git, newest first: a recent answer is based on a recent commit.
-        for identity in earlier_blobs(repository, (prefix / row.path).as_posix(), 50):
+        for identity in earlier_blobs(repository, (prefix / target.path).as_posix(), 50):
             raw = blob(repository, identity, root.settings.index_max_file_bytes)
-            if raw is not None and files.content_hash(raw, root.key) == row.content_hash:
+            if raw is not None and files.content_hash(raw, root.key) == target.content_hash:
                 return raw
     except (GitError, ValueError):  # no commit yet, an unreadable history, or a root that is not below the work tree
         return None
@@ -265,7 +265,7 @@ def _packed(
     key: bytes,
     used: tuple[str, ...],
 ) -> types.Context:
-    is_numbered = any(_LINES.search(row.target.id) for row in expanded)
+    is_numbered = any(_LINES.search(expanded_item.target.id) for expanded_item in expanded)
     rendering = RenderRequest(
         form=TextForm(show_handles=True), failures=failures, overview=False, is_numbered=is_numbered
     )
@@ -275,15 +275,15 @@ def _packed(
     def tokens(more: Sequence[types.ContextItem]) -> int:
         return counter.count(render(rendering, [*items, *more], format=layout))
 
-    whole = [_shown(row, _line_count(row.ranges), key) for row in expanded]
+    whole = [_shown(expanded_item, _line_count(expanded_item.ranges), key) for expanded_item in expanded]
     with_used = rendering._replace(call_sites=used)
     if used and counter.count(render(with_used, whole, format=layout)) <= max_tokens:
         rendering = with_used  # the code itself comes first
     needed = counter.count(render(rendering, whole, format=layout)) if whole else 0
-    for row, complete in zip(expanded, whole, strict=True):
-        item = complete if tokens([complete]) <= max_tokens else _shortened(row, tokens, max_tokens, key)
+    for expanded_item, complete in zip(expanded, whole, strict=True):
+        item = complete if tokens([complete]) <= max_tokens else _shortened(expanded_item, tokens, max_tokens, key)
         if item is None:
-            overflow.append(_left_out(row, needed))
+            overflow.append(_left_out(expanded_item, needed))
         else:
             items.append(item)
     text = render(rendering, items, format=layout) if items else ""
@@ -299,16 +299,17 @@ def _packed(
     )
 
 
-def _shown(row: Expanded, count: int, key: bytes) -> types.ContextItem:
+def _shown(expanded_item: Expanded, count: int, key: bytes) -> types.ContextItem:
     """Return the item with the first `count` lines of its ranges, and a handle for the rest."""
-    item, location = row.item, row.item.location
+    item, location = expanded_item.item, expanded_item.item.location
     if location is None:
         return item
-    shown, rest = _split(row.ranges, count)
+    shown, rest = _split(expanded_item.ranges, count)
     ranges = joined(shown)
-    detail = types.Detail.SPAN if rest else row.detail
+    detail = types.Detail.SPAN if rest else expanded_item.detail
     pieces = [
-        types.Piece(start, end, row.target.name, "\n".join(row.lines[start - 1 : end]), detail) for start, end in ranges
+        types.Piece(start, end, expanded_item.target.name, "\n".join(expanded_item.lines[start - 1 : end]), detail)
+        for start, end in ranges
     ]
     text = "\n".join(piece.text for piece in pieces)
     start, end = ranges[0][0], ranges[-1][1]
@@ -319,7 +320,7 @@ def _shown(row: Expanded, count: int, key: bytes) -> types.ContextItem:
         location=location._replace(start_line=start, end_line=end),
         spans=tuple(ranges),
         pieces=tuple(pieces),
-        cuts=(_cut(row, rest),) if rest else (),
+        cuts=(_cut(expanded_item, rest),) if rest else (),
         nonce=nonce(key, item.id, text),
     )
 
@@ -342,29 +343,29 @@ def _line_count(ranges: Sequence[types.Range]) -> int:
     return sum(end - start + 1 for start, end in ranges)
 
 
-def _cut(row: Expanded, rest: Sequence[types.Range]) -> types.Cut:
-    target = row.target
+def _cut(item: Expanded, rest: Sequence[types.Range]) -> types.Cut:
+    target = item.target
     name = f"{target.kind}:{target.path}::{target.name}"
     made = make_handle(name, target.content_hash, rest)
     return types.Cut(made, min(rest)[0], max(rest)[1], target.name, tuple(rest) if target.name else ())
 
 
 def _shortened(
-    row: Expanded, tokens: Callable[[Sequence[types.ContextItem]], int], max_tokens: int, key: bytes
+    item: Expanded, tokens: Callable[[Sequence[types.ContextItem]], int], max_tokens: int, key: bytes
 ) -> types.ContextItem | None:
     """Return as many lines from the beginning as fit, None if not even one does; a record is not cut."""
-    if row.item.location is None:
+    if item.item.location is None:
         return None
-    most = _line_count(row.ranges) - 1
-    fitting = count_within(most, max_tokens, lambda count: tokens([_shown(row, count, key)]))
-    return _shown(row, fitting, key) if fitting else None
+    most = _line_count(item.ranges) - 1
+    fitting = count_within(most, max_tokens, lambda count: tokens([_shown(item, count, key)]))
+    return _shown(item, fitting, key) if fitting else None
 
 
-def _left_out(row: Expanded, needed: int) -> types.Omission:
+def _left_out(expanded_item: Expanded, needed: int) -> types.Omission:
     """Return the omission of an item that does not fit; with `needed` tokens all items would be complete."""
-    item, target = row.item, row.target
+    item, target = expanded_item.item, expanded_item.target
     path, start, end = item.location[:3] if item.location is not None else ("", 0, 0)
-    rest = row.ranges if target.name else ()
+    rest = expanded_item.ranges if target.name else ()
     return types.Omission(
         item.id, item.source, item.title, item.relevance, "budget", needed, path, start, end, handle=target.handle,
         content_hash=target.content_hash, rest=rest,

@@ -86,11 +86,11 @@ def code_named(store: Store, query: str) -> dict[int, list[CodeDefinition]]:
     Each comes with the definitions that the name means.
     """
     named = definitions_named(Code(store), query)
-    rows: dict[int, list[CodeDefinition]] = {}
+    definitions_by_row: dict[int, list[CodeDefinition]] = {}
     for definition in clear(named, len(named)):
-        rows.setdefault(definition.row, []).append(definition)
-    if rows or "." not in query:
-        return rows
+        definitions_by_row.setdefault(definition.row, []).append(definition)
+    if definitions_by_row or "." not in query:
+        return definitions_by_row
     files = sorted(files_named(store, query), key=lambda document: (document.secondary, document.key))
     return {file.first_chunk: [] for file in files}
 

@@ -236,12 +236,12 @@ class GuidanceService:
                 ]
                 entries = guide_texts.clean_entries(partial(guide_texts.context_entries, lines, weigh), self._allow)
                 guides.append(_context_guide(active, _shorter(texts, self._allow), entries, trust))
-        applying = [row for row in gathered.instructions if row.applies]
-        return [*guides, *(self._instructions(row, len(applying), weigh, trust) for row in applying)]
+        applying = [applied for applied in gathered.instructions if applied.applies]
+        return [*guides, *(self._instructions(applied, len(applying), weigh, trust) for applied in applying)]
 
-    def _instructions(self, row: Applied, count: int, weigh: guide_texts.Weigh, trust: Trust) -> Guide:
+    def _instructions(self, applied: Applied, count: int, weigh: guide_texts.Weigh, trust: Trust) -> Guide:
         """Return the guide of one of `count` files that apply: the nearest has the priority of a parent context."""
-        instruction, nearness = row.instruction, (count - row.rank + 1) / count
+        instruction, nearness = applied.instruction, (count - applied.rank + 1) / count
         full = instruction.text.strip() or "(empty)"
         base, rules = weights.PRIORITIES["base"], weights.PRIORITIES["rules"]
         return Guide(
@@ -254,8 +254,8 @@ class GuidanceService:
             fields={
                 "path": instruction.path,
                 "role": "instructions",
-                "reason": row.reason,
-                "rank": row.rank,
+                "reason": applied.reason,
+                "rank": applied.rank,
                 "file": instruction.stands_for or instruction.path,
             },
             origin=GUIDANCE_ORIGIN,
@@ -322,13 +322,13 @@ def _meta(gathered: Guidance, situation: Situation) -> dict[str, Any]:
             for context in gathered.contexts
         ],
         "rules": [
-            {"rule": row.rule.label, "from": row.rule.origin, "place": row.rule.place,
-             "verdict": row.verdict.value, "reason": row.reason}
-            for row in gathered.evaluated
+            {"rule": rule.rule.label, "from": rule.rule.origin, "place": rule.rule.place,
+             "verdict": rule.verdict.value, "reason": rule.reason}
+            for rule in gathered.evaluated
         ],
         "instructions": [
-            {"path": row.instruction.path, "applies": row.applies, "reason": row.reason}
-            for row in gathered.instructions
+            {"path": rule.instruction.path, "applies": rule.applies, "reason": rule.reason}
+            for rule in gathered.instructions
         ],
     }  # fmt: skip
 

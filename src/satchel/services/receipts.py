@@ -47,24 +47,26 @@ _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 def handles_of(context: Context) -> list[HandleTarget]:
     """Return every handle of a context: of its items, their cuts and the omissions."""
-    rows = []
+    targets = []
     for item in context.items:
         kind = Kind(item.source)
         path, content_hash = (item.location.path, item.location.content_hash) if item.location is not None else ("", "")
-        rows.append(HandleTarget(item.handle, kind, item.id, path, "", content_hash))
+        targets.append(HandleTarget(item.handle, kind, item.id, path, "", content_hash))
         if path:
-            rows += [
+            targets += [
                 HandleTarget(cut.handle, kind, f"{item.id}::{cut.name}", path, cut.name, content_hash, ranges)
                 for cut in item.cuts
                 for ranges in [cut.rest or ((cut.start, cut.end),)]
             ]
-    return [row for row in [*rows, *map(_left_out, context.overflow)] if row.handle]
+    return [target for target in [*targets, *map(_left_out, context.overflow)] if target.handle]
 
 
-def _left_out(row: Omission) -> HandleTarget:
-    ranges = row.rest or (((row.start, row.end),) if row.start else ())
-    name = LEFT_OUT if not row.path else row.title if row.title != row.path else ""
-    return HandleTarget(row.handle, Kind(row.source), row.id, row.path, name, row.content_hash, ranges)
+def _left_out(omission: Omission) -> HandleTarget:
+    ranges = omission.rest or (((omission.start, omission.end),) if omission.start else ())
+    name = LEFT_OUT if not omission.path else omission.title if omission.title != omission.path else ""
+    return HandleTarget(
+        omission.handle, Kind(omission.source), omission.id, omission.path, name, omission.content_hash, ranges
+    )
 
 
 def reference_handles(context: Context) -> list[HandleTarget]:
@@ -98,16 +100,23 @@ def with_guide_handles(
     `paths` names the file of each guide by the id of its item. The situation itself, records of registered keys and
     files that cannot be read any more lose their handles.
     """
-    rows: list[HandleTarget] = []
+    targets: list[HandleTarget] = []
     named: list[ContextItem | Omission | ShownBefore] = [*context.items, *context.overflow, *context.shown_before]
-    for row in named:
-        if row.source == Kind.CONTEXT and row.id in paths:
+    for reference in named:
+        if reference.source == Kind.CONTEXT and reference.id in paths:
             with contextlib.suppress(files.Skipped):
-                raw = files.read_bytes(root, paths[row.id], limit=limit).raw
-                rows.append(
-                    HandleTarget(row.handle, Kind.CONTEXT, row.id, paths[row.id], "", files.content_hash(raw, key))
+                raw = files.read_bytes(root, paths[reference.id], limit=limit).raw
+                targets.append(
+                    HandleTarget(
+                        reference.handle,
+                        Kind.CONTEXT,
+                        reference.id,
+                        paths[reference.id],
+                        "",
+                        files.content_hash(raw, key),
+                    )
                 )
-    readable = {target.id for target in rows}
+    readable = {target.id for target in targets}
 
     def without_handle(source: str, identity: str) -> bool:
         return source == Kind.CONTEXT and identity not in readable
@@ -118,7 +127,7 @@ def with_guide_handles(
         for omission in context.overflow
     )
     stored = replace(context, items=tuple(filter(_is_stored, items)), overflow=tuple(filter(_is_stored, overflow)))
-    return replace(context, items=items, overflow=overflow), [*rows, *handles_of(stored)]
+    return replace(context, items=items, overflow=overflow), [*targets, *handles_of(stored)]
 
 
 class HandleLedger:
@@ -136,7 +145,7 @@ class HandleLedger:
         """Store these handles. If the folder cannot be written, this is only logged."""
         if not rows:
             return
-        lines = "".join(f"{_ENCODE([getattr(row, name) for name in HandleTarget.__slots__])}\n" for row in rows)
+        lines = "".join(f"{_ENCODE([getattr(target, name) for name in HandleTarget.__slots__])}\n" for target in rows)
         try:
             state_files.append(self._path, lines.encode("ascii"), most=MAX_BYTES)
         except OSError as error:
@@ -145,13 +154,15 @@ class HandleLedger:
     def find(self, handles: Iterable[str]) -> Mapping[str, HandleTarget]:
         """Return the last row of each of these handles; unknown ones are left out."""
         names = set(handles)
-        return {row.handle: row for row in self._rows() if row.handle in names}
+        return {target.handle: target for target in self._rows() if target.handle in names}
 
     def shown(self, kind: Kind) -> Counter[str]:
         """Return how many recent answers, in all roots of the user, showed each record of a kind, by its key."""
         ledgers = map(HandleLedger, self._path.parent.glob("*.jsonl"))
-        rows = (row for ledger in ledgers for row in ledger._rows(f'"{kind}"'.encode()))
-        return Counter(row.id.partition(":")[2] for row in rows if row.kind is kind and row.name != LEFT_OUT)
+        rows = (target for ledger in ledgers for target in ledger._rows(f'"{kind}"'.encode()))
+        return Counter(
+            target.id.partition(":")[2] for target in rows if target.kind is kind and target.name != LEFT_OUT
+        )
 
     def _rows(self, mark: bytes = b"") -> Iterator[HandleTarget]:
         """Yield all rows with a mark, oldest first, without a line that a crash cut in two."""
@@ -190,7 +201,7 @@ class ReceiptService:
     def _record(self, handles: Sequence[HandleTarget], workspaces: Sequence[str]) -> None:
         """Record handles, those of an answer from several workspaces with the one that each belongs to."""
         roots = self._root.siblings(workspaces)
-        self.handles.record([in_one_of(row, roots) if roots else row for row in handles])
+        self.handles.record([in_one_of(target, roots) if roots else target for target in handles])
 
     def account_of(self, request: AssembleRequest) -> Account | None:
         """Return the account of the session of a request."""
@@ -250,16 +261,16 @@ class ReceiptService:
         from satchel.services.expand import expand
         from satchel.tokens import counter
 
-        settings, rows = self._root.settings, self._targets(handles)
-        workspaces = [row.workspace for row in rows.values() if row.workspace]
+        settings, targets = self._root.settings, self._targets(handles)
+        workspaces = [target.workspace for target in targets.values() if target.workspace]
         context = expand(
-            [*rows.values()],
+            [*targets.values()],
             {"": self._root, **self._root.siblings(workspaces)},
             counter=counter(tokenizer or settings.budget_tokenizer),
             max_tokens=check_budget(settings.budget_max_tokens if max_tokens is None else max_tokens),
             layout=parse_format(format or settings.context_format),
         )
-        new = [row for row in handles_of(context) if row.handle not in rows]  # the others keep their lines
+        new = [target for target in handles_of(context) if target.handle not in targets]  # the others keep their lines
         self._record(new, workspaces)
         account = self.account(check_session(session))
         failures = account.failures if account is not None else ()
@@ -270,24 +281,24 @@ class ReceiptService:
         from satchel.services.expand import check_handles, is_place, place_handle
 
         names = check_handles(handles)
-        rows = dict(self.handles.find([name for name in names if not is_place(name)]))
-        rows |= {name: place_handle(name, self._root) for name in names if is_place(name)}
-        if unknown := [name for name in names if name not in rows]:
+        targets = dict(self.handles.find([name for name in names if not is_place(name)]))
+        targets |= {name: place_handle(name, self._root) for name in names if is_place(name)}
+        if unknown := [name for name in names if name not in targets]:
             raise UsageError(
                 f"unknown handle {', '.join(unknown)}: ask the question again here ({self._root.places.root}), "
                 "and use the handles of that answer"
             )
-        return {name: rows[name] for name in names}
+        return {name: targets[name] for name in names}
 
     def document(self, identity: str, **options: Any) -> Context:
         """Return the full text of a chunk by its id; options as in `expand`. Raises UsageError for an unknown id."""
         from satchel.services.expand import chunk_handle
 
-        row = chunk_handle(identity, self._root)
-        if row is None:
+        target = chunk_handle(identity, self._root)
+        if target is None:
             raise UsageError(f"there is no document {clean_field(identity)!r} here: `satchel search` shows ids")
-        self.handles.record([row])
-        return self.expand([row.handle], **options)
+        self.handles.record([target])
+        return self.expand([target.handle], **options)
 
     def why(self, target: str, request: AssembleRequest, ask: Callable[[AssembleRequest], Context]) -> list[Standing]:
         """Return rank and signals of a path, symbol or chunk id for a request, and why it is shown or not.
@@ -322,15 +333,17 @@ def _note_shown(account: Account | None, items: Sequence[ContextItem]) -> list[F
     return [] if failure is None or account.failures else [failure]
 
 
-def in_one_of(row: HandleTarget, roots: Mapping[str, OpenRoot]) -> HandleTarget:
+def in_one_of(target: HandleTarget, roots: Mapping[str, OpenRoot]) -> HandleTarget:
     """Return a handle of an answer from several workspaces with the workspace that it belongs to."""
-    kind, _, key = row.id.partition(":")
+    kind, _, key = target.id.partition(":")
     name, _, rest = key.partition("/")
-    if row.path or row.kind is Kind.NOTE:
-        path = row.path.partition("/")[2]
-        return replace(row, id=f"{kind}:{rest}", path=path, workspace=name) if name in roots else row
-    known = (name for name, root in roots.items() if root.store_of(row.kind).document(row.kind, key.partition("::")[0]))
-    return replace(row, workspace=next(known, ""))
+    if target.path or target.kind is Kind.NOTE:
+        path = target.path.partition("/")[2]
+        return replace(target, id=f"{kind}:{rest}", path=path, workspace=name) if name in roots else target
+    known = (
+        name for name, root in roots.items() if root.store_of(target.kind).document(target.kind, key.partition("::")[0])
+    )
+    return replace(target, workspace=next(known, ""))
 
 
 def with_account(context: Context, account: Account | None, failures: Sequence[Failure]) -> Context:

@@ -136,9 +136,9 @@ def _read_files(ledgers: Iterable[Ledger], root: Path, tokenizer: str) -> ReadFi
     sessions = files = shown_tokens = whole_tokens = gone = 0
     for ledger in ledgers:
         shown: dict[str, list[Range]] = defaultdict(list)
-        for row in ledger.rows:
-            if row.lines and not row.places and row.key.startswith(prefix):
-                shown[row.key.partition(":")[2]] += [(line.start, line.end) for line in row.lines]
+        for sent in ledger.rows:
+            if sent.lines and not sent.places and sent.key.startswith(prefix):
+                shown[sent.key.partition(":")[2]] += [(line.start, line.end) for line in sent.lines]
         sessions += bool(shown)
         for path, ranges in shown.items():
             lines = lines_of(path)

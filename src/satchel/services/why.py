@@ -91,7 +91,9 @@ def why(
         _standing(why_target, store_of(why_target.kind), request, context, query, votes, meaning)
         for why_target in targets[:5]
     ]
-    return sorted(rows, key=lambda row: (not row.is_shown, row.rank or len(rows) + EVERYTHING, row.id))
+    return sorted(
+        rows, key=lambda standing: (not standing.is_shown, standing.rank or len(rows) + EVERYTHING, standing.id)
+    )
 
 
 def resolve(target: str, store: Store, store_of: Callable[[Kind], Store]) -> list[WhyTarget]:
@@ -255,7 +257,7 @@ def _packing_reason(hit: Hit, target: WhyTarget, context: Context) -> tuple[str,
     for failure in context.failures:
         if target.path and failure.message.startswith(f"{target.path}:"):
             return "unreadable", failure.message, 0
-    listed = next(filter(lambda row: row.id == hit.chunk.id, context.overflow), None)
+    listed = next(filter(lambda omission: omission.id == hit.chunk.id, context.overflow), None)
     if listed is None:
         return "rank", "too much ranks before it", 0
     if listed.reason == LIMIT:

@@ -69,11 +69,11 @@ def hunk_lines(change: Change, counter: TokenCounter, room: float) -> tuple[str,
     if not fitting:
         return ()
     shown = _shared([list(_changed_lines(file)) for file in files[: len(fitting)]], counter, room)
-    rows: list[str] = []
+    lines: list[str] = []
     for number, head in enumerate(fitting):
-        rows += [head, *(shown[number] if number < len(shown) else ())]
+        lines += [head, *(shown[number] if number < len(shown) else ())]
     left = len(heads) - len(fitting)
-    return (*rows, *([f"and {counted(left, 'file')} more"] if left else ()))
+    return (*lines, *([f"and {counted(left, 'file')} more"] if left else ()))
 
 
 def _head(file: ChangedFile) -> str:
@@ -120,13 +120,13 @@ def test_lines(tests: Sequence[AffectedTest]) -> list[str]:
     files: dict[str, list[AffectedTest]] = {}
     for test in tests:
         files.setdefault(test.path, []).append(test)
-    rows = [f"Tests to run: {len(tests)} in {counted(len(files), 'file')}{told}"]
+    lines = [f"Tests to run: {len(tests)} in {counted(len(files), 'file')}{told}"]
     for path, own in files.items():
         names = [plain_name(test.name) for test in own if test.name]
         shown = f": {', '.join(map(quote, names[:TESTS_OF_FILE]))}" if names else ""
         more = f" and {len(names) - TESTS_OF_FILE} more" if len(names) > TESTS_OF_FILE else ""
-        rows.append(f"- {quote(path)}{shown}{more}")
-    return rows
+        lines.append(f"- {quote(path)}{shown}{more}")
+    return lines
 
 
 def tests_alone(tests: Sequence[AffectedTest], counter: TokenCounter, max_tokens: int) -> str:
@@ -148,7 +148,7 @@ def tests_alone(tests: Sequence[AffectedTest], counter: TokenCounter, max_tokens
 
 def _user_lines(affected: AffectedCode) -> list[str]:
     """Return for each step a line with the number of uses, and one for each file."""
-    rows: list[str] = []
+    lines: list[str] = []
     for step, users in groupby(sorted(affected.users, key=lambda user: user.step), key=lambda user: user.step):
         own = list(users)
         files: dict[str, list[str]] = {}
@@ -157,20 +157,20 @@ def _user_lines(affected: AffectedCode) -> list[str]:
             name = f" {quote(plain_name(user.site.name))}" if user.site.name else ""
             files.setdefault(user.site.path, []).append(f"{user.site.line}{name}{mark}")
         steps = "1 step" if step == 1 else f"{step} steps"
-        rows.append(f"Used in {steps}: {len(own)} in {counted(len(files), 'file')}")
+        lines.append(f"Used in {steps}: {len(own)} in {counted(len(files), 'file')}")
         for path, places in files.items():
             more = f" and {len(places) - TESTS_OF_FILE} more" if len(places) > TESTS_OF_FILE else ""
-            rows.append(f"- {quote(path)}: {', '.join(places[:TESTS_OF_FILE])}{more}")
-    return rows
+            lines.append(f"- {quote(path)}: {', '.join(places[:TESTS_OF_FILE])}{more}")
+    return lines
 
 
-def _fitted(rows: Sequence[str], counter: TokenCounter, room: float) -> tuple[str, ...]:
+def _fitted(lines: Sequence[str], counter: TokenCounter, room: float) -> tuple[str, ...]:
     """Return the first lines that fit; a last one counts the others."""
     kept: list[str] = []
-    for index, row in enumerate(rows):
+    for index, row in enumerate(lines):
         size = counter.count(row) + 4  # as those of other lists: XML has more tokens a line
-        if size + (REST_TOKENS if index + 1 < len(rows) else 0) > room:
-            left = len(rows) - index
+        if size + (REST_TOKENS if index + 1 < len(lines) else 0) > room:
+            left = len(lines) - index
             return (*kept, f"and {left} more lines") if kept else ()
         room -= size
         kept.append(row)

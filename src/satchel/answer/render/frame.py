@@ -227,13 +227,13 @@ def overview_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list
     if not request.overview or request.is_numbered or is_list or len(files) < MIN_FILES:
         return []
     entries = [_file_entry(rank, item) for rank, item in enumerate(files[: weights.OVERVIEW_FILES], 1)]
-    rows = _fitted(
+    lines = _fitted(
         entries, request.limit * weights.LIST_SHARE * CHARACTERS_PER_TOKEN if request.limit else float("inf")
     )
-    if len(rows) < MIN_FILES:
+    if len(lines) < MIN_FILES:
         return []
-    more = len(files) - len(rows)
-    return [*rows, f"and {more} more"] if more else rows
+    more = len(files) - len(lines)
+    return [*lines, f"and {more} more"] if more else lines
 
 
 def _file_entry(rank: int, item: ContextItem) -> tuple[str, str]:
@@ -257,14 +257,14 @@ def _reason(item: ContextItem) -> str:
 
 def _fitted(entries: Sequence[tuple[str, str]], room: float) -> list[str]:
     """Return as many entries (short form, long form) as fit into `room` characters, in long form where possible."""
-    rows: list[str] = []
+    lines: list[str] = []
     for forms in entries:
         row = next((form for form in reversed(forms) if len(form) <= room), None)
         if row is None:
             break
-        rows.append(row)
+        lines.append(row)
         room -= len(row)
-    return rows
+    return lines
 
 
 def counts_line(request: RenderRequest, items: Sequence[ContextItem]) -> str:

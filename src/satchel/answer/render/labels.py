@@ -120,7 +120,7 @@ def labelled(pieces: Sequence[Piece], *, shown: bool, numbered: bool = False, cu
     one definition share a label, and missing lines between them are one line: `… 12-20`. The end of one of the
     `cuts` is a line with the handle of it, of a long function of all that is left: `… 24-90 a2b3c4d5`.
     """
-    rows: list[str] = []
+    lines: list[str] = []
     before: Piece | None = None
     numbered = numbered and shown
     ordered = joined_pieces(pieces) if shown else [*pieces]
@@ -128,14 +128,14 @@ def labelled(pieces: Sequence[Piece], *, shown: bool, numbered: bool = False, cu
     labels = labelled_pieces(pieces) if shown else [piece._replace(name=plain_name(piece.name)) for piece in ordered]
     for piece, label, after in zip(ordered, labels, [*ordered[1:], None], strict=True):
         if numbered and before is not None and _is_one_definition(before, label):
-            rows.append(f"{GAP} {before.end + 1}-{piece.start - 1}")
+            lines.append(f"{GAP} {before.end + 1}-{piece.start - 1}")
         else:
-            rows.append(_label(label, shown_range(piece) if shown else line_range(piece)))
+            lines.append(_label(label, shown_range(piece) if shown else line_range(piece)))
         if shown:
-            rows.append(numbered_text(piece) if numbered and _is_exact(piece) else piece.text)
-        rows += _end_of_cut(piece, after, cuts) if numbered else ()
+            lines.append(numbered_text(piece) if numbered and _is_exact(piece) else piece.text)
+        lines += _end_of_cut(piece, after, cuts) if numbered else ()
         before = label
-    return "\n".join(rows)
+    return "\n".join(lines)
 
 
 def _end_of_cut(piece: Piece, after: Piece | None, cuts: Sequence[Cut]) -> list[str]:

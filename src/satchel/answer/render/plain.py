@@ -75,16 +75,16 @@ def _block(item: ContextItem, title: str, body: str) -> str:
 
 def entity(request: RenderRequest, item: ContextItem, entity: ShownEntity) -> str:
     """Return the block of one entity, then a blank line."""
-    rows: list[str] = []
+    texts: list[str] = []
     title = f"{quote(entity.name)} [{colonless(entity.path or entity.type)}]"
     if request.form.view is View.BLOCKS:
         title = f"{colonless(entity.type)}: {quote(entity.name)}"
-        rows += [f"File: {colonless(entity.path)}:{entity.start}"] if entity.path else []
-        rows.append(f"Score: {entity.score:.2f}")
-    rows += [f"Summary: {quote(entity.summary)}"] if entity.summary else []
+        texts += [f"File: {colonless(entity.path)}:{entity.start}"] if entity.path else []
+        texts.append(f"Score: {entity.score:.2f}")
+    texts += [f"Summary: {quote(entity.summary)}"] if entity.summary else []
     for piece in (*entity.imports, *entity.pieces):
         lines = (shown_range(piece) if request.form.show_code else line_range(piece)) if entity.path else ""
         marks = marks_of(piece)
         place = " ".join(filter(None, ("---", lines, f"({marks})" if marks else "")))
-        rows += [f"{place}:", piece.text] if request.form.show_code or not entity.path else [place]
-    return _block(item, title, "\n".join(rows))
+        texts += [f"{place}:", piece.text] if request.form.show_code or not entity.path else [place]
+    return _block(item, title, "\n".join(texts))

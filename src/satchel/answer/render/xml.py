@@ -30,13 +30,13 @@ _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """Return the root element, the notice and the list of the best."""
     title = _attribute("title", request.title if request.title != DEFAULT_TITLE else "")
-    rows = [f"<context{title}>", f"<notice>{_escaped(notice(request))}</notice>"]
+    texts = [f"<context{title}>", f"<notice>{_escaped(notice(request))}</notice>"]
     if request.hunks:
-        rows += [f"<change{_attribute('nonce', request.hunks_nonce)}>", *map(_escaped, request.hunks), "</change>"]
-    rows += _elements(head_notes(request))
+        texts += [f"<change{_attribute('nonce', request.hunks_nonce)}>", *map(_escaped, request.hunks), "</change>"]
+    texts += _elements(head_notes(request))
     if lines := overview_lines(request, items):
-        rows += ["<best_first>", *map(_escaped, lines), "</best_first>"]
-    return "\n".join(rows) + "\n"
+        texts += ["<best_first>", *map(_escaped, lines), "</best_first>"]
+    return "\n".join(texts) + "\n"
 
 
 def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - the protocol of all formats
@@ -58,9 +58,9 @@ def item(request: RenderRequest, item: ContextItem) -> str:
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """Return the notes, the counts, and the end of the root element."""
     listed = notes(request, items)
-    rows = _sources(listed.pop(0)) if listed and listed[0].key == "sources" else []
-    rows += [*_elements(listed), f"<footer>{_escaped(counts_line(request, items))}</footer>"]
-    return "\n".join(rows) + "\n</context>"
+    lines = _sources(listed.pop(0)) if listed and listed[0].key == "sources" else []
+    lines += [*_elements(listed), f"<footer>{_escaped(counts_line(request, items))}</footer>"]
+    return "\n".join(lines) + "\n</context>"
 
 
 def _sources(note: FooterNote) -> list[str]:
