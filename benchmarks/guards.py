@@ -205,7 +205,7 @@ GUARDS = (
     Guard("K1", "memory/memories.py", "return score >= weights.SAME_PROSE and", "return False and"),
     Guard("K2", "memory/memories.py", "gone = self.with_replaced(identities)",
           "gone = [self.get(one) for one in identities]"),
-    Guard("K3", "graph/walk.py", "if len(targets) > most:", "if False:", 1),
+    Guard("K3", "graph/walk.py", "if len(targets) > limit:", "if False:", 1),
     Guard("K4", "sources/front_matter.py", "except _problems() as error:", "except ZeroDivisionError as error:"),
     Guard("L1", "answer/packing.py", "is not None and tokens <= room", "is not None",
           also="the written text is counted, and items are taken back"),

@@ -458,7 +458,7 @@ def record_candidate(
 
 def line_steps(line: Callable[[int], str]) -> Iterator[Step]:
     """Yield a record on one line, ever shorter; `line` returns it in so many characters."""
-    yield from (Step(Detail.LINE, text=line(most)) for most in (LONGEST_LINE, *LINE_CHARACTERS))
+    yield from (Step(Detail.LINE, text=line(limit)) for limit in (LONGEST_LINE, *LINE_CHARACTERS))
 
 
 def cut_note(chunk: Chunk) -> str:

@@ -174,18 +174,18 @@ def fill_policy(
     # The strength counts the words of a feature apart: without the feature it says nothing.
     is_unsure = strength < weights.SURE_STRENGTH or missing.lacks_feature
     is_absent = bool(missing.words or missing.of_tests) and is_short and is_unsure
-    share, most = 1.0, math.inf
+    share, maximum = 1.0, math.inf
     if is_absent and not query.is_broad:
         share = weights.ABSENT_SHARE
     elif (is_weak or is_absent) and is_short:
         share = weights.WEAK_SHARE
     if budget.places and not query.is_broad:
-        most = weights.UNSURE_TOKENS if unsure else weights.FIND_TOKENS
-        most *= max(max_tokens / weights.USUAL_BUDGET, 1.0)
+        maximum = weights.UNSURE_TOKENS if unsure else weights.FIND_TOKENS
+        maximum *= max(max_tokens / weights.USUAL_BUDGET, 1.0)
     if share < 1.0 and not query.is_broad:
-        most = min(most, weights.WEAK_TOKENS)
-    least = max(max_tokens * share, weights.MIN_SHORT)
-    limit = 0 if budget.fill else int(min(least, max_tokens, most))
+        maximum = min(maximum, weights.WEAK_TOKENS)
+    minimum = max(max_tokens * share, weights.MIN_SHORT)
+    limit = 0 if budget.fill else int(min(minimum, max_tokens, maximum))
     narrows_prose = budget.places and not (budget.fill or scope.plan or query.is_broad)
     usual_range = value_range(searched, budget)
     return FillPolicy(
@@ -197,7 +197,9 @@ def fill_policy(
         is_cut=share < 1.0 and not budget.fill,
         max_items=FILL.max_items if scope.plan else scope.limit,  # a plan limits each of its sections
         limit=limit,
-        first=int(most * weights.FIRST_SHARE) if unsure and share == 1.0 and most * weights.FIRST_SHARE < limit else 0,
+        first=int(maximum * weights.FIRST_SHARE)
+        if unsure and share == 1.0 and maximum * weights.FIRST_SHARE < limit
+        else 0,
         value_range=max(usual_range, weights.VALUE_RANGE) if unsure else usual_range,
         prose_range=weights.FIND_RANGE if narrows_prose else None,
         unsure=unsure,

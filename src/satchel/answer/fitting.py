@@ -190,5 +190,5 @@ def _with_further_files(page: Page, fitted: Fitted, limit: int) -> Fitted:
 
 def _most_related(page: Page, items: Sequence[ContextItem]) -> Fitted:
     """Return the text with the names of as many neighbours as fit."""
-    most, limit = len(related_entries(items)), page.filling.budget.max_tokens
-    return page.write(items, count_within(most, limit, lambda count: page.write(items, count).used))
+    maximum, limit = len(related_entries(items)), page.filling.budget.max_tokens
+    return page.write(items, count_within(maximum, limit, lambda count: page.write(items, count).used))

@@ -30,8 +30,8 @@ def floor_of(kind: Kind, best: float, strength: float, min_score: float | None) 
     bar = min(relevance_of(search_weights.WEAK_FLOOR), weights.KIND_FLOOR * of_all)
     if best <= 0 or (best < bar and not is_weak(strength, min_score)):
         return None
-    least = 0.0 if kind is Kind.CODE else min(weights.ITEM_FLOOR, weights.RELATIVE_FLOOR * of_all)
-    return max(least, _relative_floor(kind) * best)
+    minimum = 0.0 if kind is Kind.CODE else min(weights.ITEM_FLOOR, weights.RELATIVE_FLOOR * of_all)
+    return max(minimum, _relative_floor(kind) * best)
 
 
 def _relative_floor(kind: Kind) -> float:
@@ -49,9 +49,9 @@ def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float 
     hits: list[Hit] = []
     for kind, result in results.items():
         best = max((hit.relevance for hit in result.hits), default=0.0)
-        least = floor_of(kind, best, strength, min_score)
-        if least is not None:
-            lowest = least if min_score is not None else min(least, search_weights.MIN_LISTED)
+        minimum = floor_of(kind, best, strength, min_score)
+        if minimum is not None:
+            lowest = minimum if min_score is not None else min(minimum, search_weights.MIN_LISTED)
             good = [hit for hit in result.hits if hit.relevance >= lowest]
             hits += good[:limit] if kind in RECORD_KINDS else by_file(good, limit)
     if not is_weak(strength, min_score):
@@ -84,8 +84,8 @@ def _is_framed(hit: Hit) -> bool:
 
 def _listed_parts(parts: Sequence[Hit]) -> list[Hit]:
     """Return the parts of a file that are listed: frames of a trace, and a few that are nearly as good."""
-    least = parts[0].score - search_weights.LISTED_DROP
-    others = [part for part in parts if not _is_framed(part) and part.score >= least]
+    minimum = parts[0].score - search_weights.LISTED_DROP
+    others = [part for part in parts if not _is_framed(part) and part.score >= minimum]
     return [*filter(_is_framed, parts), *others[: search_weights.LISTED_PARTS]]
 
 

@@ -24,8 +24,8 @@ from satchel.types import Detail, Kind, Range
 def is_unsure(sections: Sequence[Section]) -> bool:
     """Return whether more than a few definitions of code match nearly as well as the best one."""
     candidates = [candidate for section in sections if section.kind is Kind.CODE for candidate in section.candidates]
-    least = max((candidate.value for candidate in candidates), default=0.0) - weights.FIND_RANGE
-    return len({candidate.chunk.id for candidate in candidates if candidate.value > least}) > weights.RIVALS
+    minimum = max((candidate.value for candidate in candidates), default=0.0) - weights.FIND_RANGE
+    return len({candidate.chunk.id for candidate in candidates if candidate.value > minimum}) > weights.RIVALS
 
 
 def with_glimpses(section: Section, terms: AbstractSet[str], rarities: Mapping[str, float], *, unsure: bool) -> Section:
@@ -36,7 +36,7 @@ def with_glimpses(section: Section, terms: AbstractSet[str], rarities: Mapping[s
     """
     if section.kind is not Kind.CODE:
         return section
-    least = (
+    minimum = (
         math.inf
         if unsure
         else max((candidate.value for candidate in section.candidates), default=0.0) - weights.FIND_RANGE
@@ -44,11 +44,11 @@ def with_glimpses(section: Section, terms: AbstractSet[str], rarities: Mapping[s
     shown = section.highest_value - weights.VALUE_RANGE  # others would be made for nothing
     candidates = tuple(
         _glimpse(candidate, section.lines[candidate.group], terms, rarities)
-        if shown <= candidate.value < least
+        if shown <= candidate.value < minimum
         else candidate
         for candidate in section.candidates
     )
-    find_companions = partial(_later, section.find_companions, least) if section.find_companions is not None else None
+    find_companions = partial(_later, section.find_companions, minimum) if section.find_companions is not None else None
     return replace(section, candidates=candidates, find_companions=find_companions)
 
 
@@ -114,8 +114,8 @@ def _coverage(counts: Mapping[str, int], rarities: Mapping[str, float]) -> float
 
 
 def _later(
-    find_companions: FindCompanions, least: float, candidate: Candidate, step: Step, group: Group
+    find_companions: FindCompanions, minimum: float, candidate: Candidate, step: Step, group: Group
 ) -> Sequence[Candidate]:
-    """Return the companions of a candidate, the rest of a glimpse, which is worth less than `least`, after others."""
+    """Return the companions of a candidate, the rest of a glimpse, which is worth less than `minimum`, after others."""
     made = find_companions(candidate, step, group)
-    return made if candidate.value >= least else [other.valued(other.value - weights.REST_DROP) for other in made]
+    return made if candidate.value >= minimum else [other.valued(other.value - weights.REST_DROP) for other in made]

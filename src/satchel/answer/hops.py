@@ -205,9 +205,9 @@ class _PlaceFinder:
                 len((_terms(f"{definition.owner} {definition.path}") - _terms(name)) & terms)
                 for definition in definitions
             ]
-            most = max(support, default=0) if len(definitions) > 1 else 0
-            meant = [definition for definition, shared in zip(definitions, support, strict=True) if shared == most]
-            if len(definitions) == 1 or (most and len(meant) <= RARE_LINES):
+            limit = max(support, default=0) if len(definitions) > 1 else 0
+            meant = [definition for definition, shared in zip(definitions, support, strict=True) if shared == limit]
+            if len(definitions) == 1 or (limit and len(meant) <= RARE_LINES):
                 made += [hop for definition in meant for hop in self._hops("named", definition)]
         return made
 

@@ -94,10 +94,10 @@ def _parts(
     for resources, gathered in searched.rows:
         planned = gathered.section
         is_lessons = gives_lessons(asked, scope, query, planned.kind)
-        least = 0.0 if is_lessons and is_change else section_floor(gathered, scope.min_score, searched.strength)
-        if least is None or not planned.weight:
+        minimum = 0.0 if is_lessons and is_change else section_floor(gathered, scope.min_score, searched.strength)
+        if minimum is None or not planned.weight:
             continue
-        hits = [hit for hit in gathered.result.hits if hit.relevance >= least]
+        hits = [hit for hit in gathered.result.hits if hit.relevance >= minimum]
         hits = [hit for hit in hits if is_wanted(hit, scope, resources.prefix)]
         share = budget.max_tokens * planned.weight / searched.total_weight
         cap = max(share * ITEM_SHARE if scope.shares_budget else 0.0, budget.whole_item_tokens)
@@ -304,8 +304,8 @@ def _record(
     if kind is Kind.EXPERIENCE:
         fields, day = shown.chunk.fields, iso_time(shown.chunk.created)[:10] if shown.chunk.created else ""
 
-        def line(most: int) -> str:
-            return sanitize.text(lesson_line(fields, most, day), resources.allow)
+        def line(limit: int) -> str:
+            return sanitize.text(lesson_line(fields, limit, day), resources.allow)
 
     shorter = body(side and Axis.ROOT_CAUSE)
     return record_candidate(shown, body(side or Axis.FULL), cap, terms, passage_cap, line=line, shorter=shorter)

@@ -86,8 +86,8 @@ def lesson_candidate(hit: Hit, resources: Resources) -> Candidate:
     text = sanitize.text(shown_record(chunk.kind, chunk.fields, stored), resources.allow)
     line = partial(_experience_line, chunk) if chunk.kind is Kind.EXPERIENCE else partial(_memory_line, chunk, text)
 
-    def step(most: int) -> Step:
-        shown = clean_field(sanitize.text(line(most), resources.allow), sys.maxsize)
+    def step(limit: int) -> Step:
+        shown = clean_field(sanitize.text(line(limit), resources.allow), sys.maxsize)
         is_whole = chunk.kind is Kind.MEMORY and text.strip() in shown
         return Step(Detail.FULL if is_whole else Detail.LINE, text=shown)
 
@@ -95,17 +95,17 @@ def lesson_candidate(hit: Hit, resources: Resources) -> Candidate:
     return Candidate(shown, bears(hit), estimated(text), 0, lambda: steps, pinned=True, body=text)
 
 
-def _experience_line(chunk: Chunk, most: int) -> str:
-    return lesson_line(chunk.fields, most, _day(chunk.created))
+def _experience_line(chunk: Chunk, limit: int) -> str:
+    return lesson_line(chunk.fields, limit, _day(chunk.created))
 
 
-def _memory_line(chunk: Chunk, text: str, most: int) -> str:
+def _memory_line(chunk: Chunk, text: str, limit: int) -> str:
     """Return `Never cache prices (decision, 2026-03-02)`."""
     since = str(chunk.fields.get("valid_from") or "")[:10] or _day(chunk.created)
     newer, against = (str(chunk.fields.get(name) or "") for name in ("newer", "against"))
     others = (newer and f"newer: {newer}", against and f"against the older {against}")
     about = ", ".join(filter(None, (str(chunk.fields.get("category") or ""), since, *others)))
-    return f"{clipped(' '.join(text.split()), most)} ({about})"
+    return f"{clipped(' '.join(text.split()), limit)} ({about})"
 
 
 def _day(moment: float) -> str:

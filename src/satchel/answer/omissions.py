@@ -144,11 +144,11 @@ class PlaceList(NamedTuple):
         return (*written, *([f"- and {self.more:,} more"] if self.rows and self.more else []))
 
 
-def places(packing: Packing, terms: AbstractSet[str], most: int, hops: Sequence[Hop] = ()) -> PlaceList:
-    """Return at most `most` of the best places that are not shown: first hops, then matches by file, then late hops."""
+def places(packing: Packing, terms: AbstractSet[str], limit: int, hops: Sequence[Hop] = ()) -> PlaceList:
+    """Return at most `limit` of the best places that are not shown: first hops, then matches by file, then late hops."""
     hops = sorted(hops, key=lambda hop: not hop.is_rare)
     first_hops = [hop for hop in hops if not hop.is_last][: weights.HOP_PLACES]
-    best, others = _unshown(packing, first_hops, max(most - len(first_hops), 0))
+    best, others = _unshown(packing, first_hops, max(limit - len(first_hops), 0))
     found = [_place(omissions, lines, terms) for omissions, lines in best]
     paths = [*dict.fromkeys(location.path for location in found)]
     found.sort(key=lambda location: paths.index(location.path))
@@ -161,18 +161,18 @@ def places(packing: Packing, terms: AbstractSet[str], most: int, hops: Sequence[
     last_hops = [hop for hop in hops if hop.is_last and (hop.is_caller or (hop.path, hop.line) not in told)]
     led = {(hop.path, hop.start): hop.why for hop in hops if hop.is_changed_together}
     found = [location._replace(why=led.get((location.path, location.ranges[0][0]), location.why)) for location in found]
-    rows = [*map(_hop_place, first_hops), *found, *map(_hop_place, last_hops)][:most]
+    rows = [*map(_hop_place, first_hops), *found, *map(_hop_place, last_hops)][:limit]
     return PlaceList(tuple(rows), others)
 
 
-def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> tuple[list[tuple[list[Omission], Lines]], int]:
+def _unshown(packing: Packing, hops: Sequence[Hop], limit: int) -> tuple[list[tuple[list[Omission], Lines]], int]:
     """Return the best definitions of which nothing is shown, and what is left of long ones: their best passages.
 
     The number is that of the definitions beyond these.
     """
     waiting = [(section, candidate) for section in packing.rejected for candidate in packing.remaining(section)]
     waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].place))
-    least = max((section.highest_value for section in packing.rejected), default=0.0) - weights.VALUE_RANGE
+    minimum = max((section.highest_value for section in packing.rejected), default=0.0) - weights.VALUE_RANGE
     begun = {candidate.chunk.id for candidate in packing.shown}
     shown = {group.key: group.ranges for groups in packing.groups.values() for group in groups.values()}
     best: dict[tuple[str, str], tuple[list[Omission], Lines]] = {}
@@ -180,10 +180,10 @@ def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> tuple[list[tup
     for section, candidate in waiting:
         chunk, lines = candidate.chunk, section.lines.get(candidate.group)
         name = candidate.group, chunk.title if chunk.role in DECLARED else chunk.id  # overloads share a row
-        is_known = name in best or len(best) < most
-        if not is_known and lines is not None and candidate.value >= least and chunk.id not in begun:
+        is_known = name in best or len(best) < limit
+        if not is_known and lines is not None and candidate.value >= minimum and chunk.id not in begun:
             others.add(name)
-        if lines is None or not is_known or not _is_place(candidate, least, is_begun=chunk.id in begun):
+        if lines is None or not is_known or not _is_place(candidate, minimum, is_begun=chunk.id in begun):
             continue
         omission = omission_of(packing, section, candidate, 0)
         omission = omission if chunk.id in begun else _whole(omission, candidate, lines)
@@ -197,9 +197,9 @@ def _unshown(packing: Packing, hops: Sequence[Hop], most: int) -> tuple[list[tup
     return list(best.values()), len(others)
 
 
-def _is_place(candidate: Candidate, least: float, *, is_begun: bool) -> bool:
+def _is_place(candidate: Candidate, minimum: float, *, is_begun: bool) -> bool:
     """Return whether a candidate may be named: worth it, and not begun, unless passages of a long function are left."""
-    has_lines = candidate.companion_of is None and candidate.value >= least and bool(candidate.steps)
+    has_lines = candidate.companion_of is None and candidate.value >= minimum and bool(candidate.steps)
     return has_lines and (not is_begun or is_long_function(candidate.chunk))
 
 

@@ -257,8 +257,8 @@ class Packing:
         while heap:
             entry = heapq.heappop(heap)
             *_, section, candidate = entry
-            least = (self._least if remaining is None else self._least_of)[section]
-            reason = self._refusal(section, candidate, least, barrier)
+            minimum = (self._least if remaining is None else self._least_of)[section]
+            reason = self._refusal(section, candidate, minimum, barrier)
             left = room - used if remaining is None else min(room - used, remaining[section])
             is_tried = reason is None and self._has_room(section, candidate, left)
             if is_tried and self._has_twin(section, candidate):
@@ -286,7 +286,7 @@ class Packing:
         group = self.groups[section][candidate.group]
         return section.find_companions(candidate, group.picks[-1][1], group)
 
-    def _refusal(self, section: Section, candidate: Candidate, least: float, barrier: float) -> str | None:
+    def _refusal(self, section: Section, candidate: Candidate, minimum: float, barrier: float) -> str | None:
         """Return why a candidate is not even tried, None where it is tried."""
         groups = self.groups[section]
         if candidate.companion_of is not None and candidate.companion_of not in self.shown:
@@ -296,8 +296,8 @@ class Packing:
             return LIMIT
         if candidate.pinned:
             return None
-        if candidate.value < max(least, barrier):
-            return VALUE if candidate.value < least else BUDGET
+        if candidate.value < max(minimum, barrier):
+            return VALUE if candidate.value < minimum else BUDGET
         return None
 
     def _has_room(self, section: Section, candidate: Candidate, room: int) -> bool:

@@ -147,7 +147,7 @@ class _WorkspaceSearch:
 
             # Sections of a plan that may match the same records: each gets enough records to keep some of its own.
             most = scope.limit * 3
-            return known_records(store, kind, section.ranked_by, most=most, filters=filters, now=asked.now)
+            return known_records(store, kind, section.ranked_by, limit=most, filters=filters, now=asked.now)
         has_floor = scope.min_score is None and asked.change is None and kind is not Kind.CODE
         # What a change or a definition concerns is found by relations, not by meaning.
         worded = query if self.impact is None else None

@@ -394,13 +394,13 @@ class Account:
         new = subtract([own], history.ranges)
         if not is_companion and new == [own]:
             return candidate
-        least = 0 if is_companion else answer_weights.SLIVER_TOKENS
+        minimum = 0 if is_companion else answer_weights.SLIVER_TOKENS
         # Where the session has everything that the candidate could show, its steps need not be computed.
         is_sent = not is_companion and not any(
             map(str.strip, (line for a, b in new for line in history.lines.lines[a - 1 : b]))
         )
         whole = [own] if is_sent else joined(candidate.steps[0].ranges)
-        rest = [] if is_sent else _remaining(whole, history, least)
+        rest = [] if is_sent else _remaining(whole, history, minimum)
         if rest == whole:
             return candidate
         if is_referred:
@@ -409,7 +409,7 @@ class Account:
         if not rest:
             return None
         size = min(candidate.size, _tokens(rest, history.lines))
-        return candidate.trimmed(lambda ranges: _remaining(ranges, history, least), size)
+        return candidate.trimmed(lambda ranges: _remaining(ranges, history, minimum), size)
 
     def _record(self, candidate: Candidate, *, is_referred: bool) -> Candidate | None:
         """Return a record without the forms that the session has, None if nothing remains."""
@@ -439,14 +439,14 @@ class Account:
         self._referrals[key] = _Referral(referral.reference, subtract(together, subtract(together, history.ranges)))
 
 
-def _remaining(ranges: Sequence[Range], history: _History, least: float) -> list[Range]:
-    """Return new lines of some ranges with a word, none below `least` tokens; all if shown lines have changed."""
+def _remaining(ranges: Sequence[Range], history: _History, minimum: float) -> list[Range]:
+    """Return new lines of some ranges with a word, none below `minimum` tokens; all if shown lines have changed."""
     whole = joined(ranges)
     rest = subtract(whole, history.ranges)
     if rest == whole or not history.is_complete:
         return rest
     worded = [(start, end) for start, end in rest if any(map(str.isalnum, history.lines.text(start, end)))]
-    return worded if _tokens(worded, history.lines) >= least else []
+    return worded if _tokens(worded, history.lines) >= minimum else []
 
 
 def _tokens(ranges: Sequence[Range], lines: Lines) -> float:

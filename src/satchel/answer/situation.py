@@ -108,15 +108,15 @@ class Shortener:
         return self.line if is_missing and self._count(self.line) <= room else text
 
     def _text(self, room: float, *, with_introduction: bool = True) -> str:
-        left, most = room - NOTE_TOKENS, max(room - NOTE_TOKENS, 0) * INTRODUCTION_SHARE
+        left, limit = room - NOTE_TOKENS, max(room - NOTE_TOKENS, 0) * INTRODUCTION_SHARE
         shown: dict[int, str] = {}
         count = 0
         for index in self._order:
             entry, text, cost = self._entries[index], self._entries[index].text, self._costs[index]
             if entry.value == math.inf and not with_introduction:
                 continue
-            if entry.value == math.inf and cost > most:
-                text = f"{text[: int(most * CHARACTERS_PER_TOKEN)].rstrip()}…"
+            if entry.value == math.inf and cost > limit:
+                text = f"{text[: int(limit * CHARACTERS_PER_TOKEN)].rstrip()}…"
                 cost = self._count(text) + 1
             heads = [head for head in entry.heads if head not in shown]
             cost += sum(self._costs[head] for head in heads)
@@ -283,10 +283,10 @@ def _offering(
     candidate: Candidate, steps: Sequence[Step], entries: MakeEntries, count: Callable[[str], int]
 ) -> Candidate:
     """Return the candidate with the first step, and if it does not fit shortened forms and the last step."""
-    most = candidate.size
+    limit = candidate.size
 
     def shrink(room: float) -> Iterator[Step]:
-        yield from Shortener(entries(), count).steps(min(room, most))
+        yield from Shortener(entries(), count).steps(min(room, limit))
         yield steps[-1]
 
     return candidate.offering(steps[:1], shrink)

@@ -320,9 +320,9 @@ def conditions(lines: Sequence[str], first: int, start: int) -> Iterator[Range]:
 
     Blocks are told by their indentation. Of another branch, such as `else`, the opening of its statement is one, too.
     """
-    least, depth, rank = _depth(lines[first - 1]), _depth(lines[start - 1]), _rank(lines[start - 1].strip())
+    minimum, depth, rank = _depth(lines[first - 1]), _depth(lines[start - 1]), _rank(lines[start - 1].strip())
     for number, text, own in _statements(lines, range(start - 1, first, -1)):
-        if least < own < depth or (own == depth and _rank(text) < rank):
+        if minimum < own < depth or (own == depth and _rank(text) < rank):
             # A condition of several lines ends with the first one after which a block begins.
             rows = range(number, min(number + 4, start))
             yield number, next((row for row in rows if _OPENS.search(lines[row - 1])), number)

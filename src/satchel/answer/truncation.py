@@ -177,12 +177,12 @@ def _gap(units: Sequence[Unit], first: int, last: int) -> Range | None:
     return units[first].start, units[last - 1].end
 
 
-def _kept(source: SourceText, units: Sequence[Unit], budget: float, least: int) -> int:
-    """Return how many units from the first on fit into the budget, at least `least`."""
+def _kept(source: SourceText, units: Sequence[Unit], budget: float, minimum: int) -> int:
+    """Return how many units from the first on fit into the budget, at least `minimum`."""
     count, size = 0, 0.0
     for unit in units:
         size += _size(source, unit.start, unit.end)
-        if size > budget and count >= least:
+        if size > budget and count >= minimum:
             break
         count += 1
     return count
@@ -216,8 +216,8 @@ def _prefix_gaps(source: SourceText, units: Sequence[Unit], documented: bool, bu
     """Yield gaps in the bodies of members, then gaps after the first statements that fit."""
     if sum(unit.body is not None for unit in units) * 2 > len(units):
         yield from _body_gaps(source, units, budget)
-    least = _least(source, units, documented, budget)
-    for count in range(_kept(source, units, budget - REMARK_TOKENS, least), least - 1, -1):
+    minimum = _least(source, units, documented, budget)
+    for count in range(_kept(source, units, budget - REMARK_TOKENS, minimum), minimum - 1, -1):
         if (gap := _gap(units, count, len(units))) is not None:
             yield [gap]
 
@@ -248,12 +248,12 @@ def _body_gaps(source: SourceText, units: Sequence[Unit], budget: float) -> Iter
 
 def _middle_gaps(source: SourceText, units: Sequence[Unit], documented: bool, budget: float) -> Iterator[list[Range]]:
     """Yield gaps in the middle: half of the budget for the first units, the other half for the last."""
-    least, room = _least(source, units, documented, budget), budget - REMARK_TOKENS
-    first = _kept(source, units, room / 2, least)
+    minimum, room = _least(source, units, documented, budget), budget - REMARK_TOKENS
+    first = _kept(source, units, room / 2, minimum)
     room -= sum(_size(source, unit.start, unit.end) for unit in units[:first])
     last = min(_kept(source, units[::-1], room, 0), len(units) - first)
     for fewer in range(max(first, last) + 1):
-        gap = _gap(units, max(first - fewer, least), len(units) - max(last - fewer, 0))
+        gap = _gap(units, max(first - fewer, minimum), len(units) - max(last - fewer, 0))
         if gap is not None:
             yield [gap]
 

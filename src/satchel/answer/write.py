@@ -187,8 +187,8 @@ class Page:
             stopped = WEAK
         shown = summarised(self._frame, items, packing) if filling.form.show_meta else self._frame
         hops = self._next()
-        most = budget.places if max_places is None else max_places
-        named = places(packing, filling.terms, most, hops) if most else PlaceList()
+        limit = budget.places if max_places is None else max_places
+        named = places(packing, filling.terms, limit, hops) if limit else PlaceList()
         stopped = PLACES if named.rows and stopped != WEAK else stopped
         shown = shown._replace(related=related, places=named.lines)
         if budget.max_tokens >= 300:  # smallest budget (tokens) whose footer states the tokens used

@@ -65,10 +65,10 @@ class GraphPage(NamedTuple):
     warnings: Sequence[str]
     shown_before: tuple[str, ...]
 
-    def overflow(self, items: Sequence[ContextItem], most: int) -> list[Overflow]:
+    def overflow(self, items: Sequence[ContextItem], limit: int) -> list[Overflow]:
         """Return the best nodes that are not among these items."""
         shown = {item.metadata["node"]["id"] for item in items}
-        return [overflow for overflow in self.rest if overflow.id not in shown][:most]
+        return [overflow for overflow in self.rest if overflow.id not in shown][:limit]
 
     def head(self, numbers: Numbers) -> str:
         """Return everything before the first node."""
@@ -224,9 +224,9 @@ def fitted_page(page: GraphPage, section: Section, uncap: Callable[[], None]) ->
         items = build_items(packing, page.key)
         return Fitted(packing, *page.text(items, ()), tuple(items))
 
-    most = SUMMARY_OVERFLOW
+    maximum = SUMMARY_OVERFLOW
     if limit >= SUMMARY_BUDGET:
-        most = MAX_OVERFLOW
+        maximum = MAX_OVERFLOW
         packing.fit()
         bare = write()
         kept = limit - _overflow_tokens(page, bare, max(HEADER_RESERVE - head, 0))
@@ -236,7 +236,7 @@ def fitted_page(page: GraphPage, section: Section, uncap: Callable[[], None]) ->
     fitted = cut(write(), limit, lambda _, over: write() if packing.take_back(over) else None)
     if fitted.used > limit:
         return Fitted(packing), []
-    overflow = page.overflow(fitted.items, most)
+    overflow = page.overflow(fitted.items, maximum)
     named = overflow[: count_within(len(overflow), limit, lambda count: page.text(fitted.items, overflow[:count])[1])]
     text, used = page.text(fitted.items, named)
     return fitted._replace(text=text, used=used), named

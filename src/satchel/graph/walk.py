@@ -147,23 +147,23 @@ def _names(
         return
     # For up to so many chunks in a step all callers are searched.
     # Files parsed for the callers of more chunks together, so that a step needs half a second at most.
-    most = MAX_FILES if len(code) <= 5 else max(100 // len(code), 1)
+    limit = MAX_FILES if len(code) <= 5 else max(100 // len(code), 1)
     relations.code.load(code)
     relations.code.load_files(relations.code.document_of(row).key for row in code)
     for row in code:
         definitions = named.get(row) or [*filter(None, [relations.definition(row)])]
-        yield from ((row, *step) for step in _names_of(relations, row, definitions, moves, most))
+        yield from ((row, *step) for step in _names_of(relations, row, definitions, moves, limit))
 
 
 def _names_of(
-    relations: Relations, row: int, definitions: Sequence[CodeDefinition], moves: _Moves, most: int
+    relations: Relations, row: int, definitions: Sequence[CodeDefinition], moves: _Moves, limit: int
 ) -> Iterator[tuple[EdgeType, Direction, int, int]]:
     if (EdgeType.CALLS, Direction.OUT) in moves:
         for call in relations.callees(row):
             yield EdgeType.CALLS, Direction.OUT, call.definition.row, call.line
     for definition in definitions:
         if (EdgeType.CALLS, Direction.IN) in moves:
-            for site in relations.callers(definition, most).sites:
+            for site in relations.callers(definition, limit).sites:
                 yield EdgeType.CALLS, Direction.IN, site.row, site.line
         for side, classes in ((Direction.OUT, relations.bases), (Direction.IN, relations.heirs)):
             if (EdgeType.INHERITS, side) in moves:
@@ -390,36 +390,36 @@ def _with_mentions(
 
 
 def _sampled(
-    store: Store, steps: Sequence[WalkEdge], relevance: Relevance, most: int, hubs: dict[int, tuple[int, int]]
+    store: Store, steps: Sequence[WalkEdge], relevance: Relevance, limit: int, hubs: dict[int, tuple[int, int]]
 ) -> list[WalkEdge]:
-    """Return the steps to each node's best `most` neighbours, tests last; nodes with more get both counts in `hubs`."""
+    """Return the steps to each node's best `limit` neighbours, tests last; nodes with more get both counts in `hubs`."""
     kept: list[WalkEdge] = []
     for source, group in groupby(steps, key=lambda step: step.source):
         from_source = list(group)
         targets = list(dict.fromkeys(step.target for step in from_source))
-        if len(targets) > most:
-            hubs[source] = (most, len(targets))
-            chosen = _best_neighbours(store, targets, relevance, most)
+        if len(targets) > limit:
+            hubs[source] = (limit, len(targets))
+            chosen = _best_neighbours(store, targets, relevance, limit)
             from_source = [step for step in from_source if step.target in chosen]
         kept += from_source
     return kept
 
 
-def _best_neighbours(store: Store, rows: Sequence[int], relevance: Relevance, most: int) -> set[int]:
+def _best_neighbours(store: Store, rows: Sequence[int], relevance: Relevance, limit: int) -> set[int]:
     places = store.places(rows)
     production = [row for row in rows if row not in places or not places[row].secondary]
-    chosen = set(_most_relevant(production, relevance, most))
+    chosen = set(_most_relevant(production, relevance, limit))
     rest = [row for row in rows if row not in chosen]
-    return chosen | set(_most_relevant(rest, relevance, most - len(chosen)))
+    return chosen | set(_most_relevant(rest, relevance, limit - len(chosen)))
 
 
-def _most_relevant(rows: Sequence[int], relevance: Relevance, most: int) -> list[int]:
+def _most_relevant(rows: Sequence[int], relevance: Relevance, limit: int) -> list[int]:
     """Return the most relevant of these chunks, at most so many, in the order of their row numbers."""
-    if len(rows) <= most:
+    if len(rows) <= limit:
         return sorted(rows)
     listed = np.array(sorted(rows))
     order = np.argsort(-relevance.of(listed.tolist()), kind="stable")
-    return sorted(listed[order[: max(most, 0)]].tolist())
+    return sorted(listed[order[: max(limit, 0)]].tolist())
 
 
 def _best(steps: Sequence[WalkEdge], reached: Mapping[int, Reached]) -> dict[int, WalkEdge]:

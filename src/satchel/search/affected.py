@@ -135,10 +135,10 @@ class _Walk:
         for step in range(1, MAX_STEPS + 1):
             following: dict[tuple[str, str], CodeDefinition] = {}
             files = FILES_OF_ALL if step <= TOLD_STEPS else FILES_OF_FURTHER
-            most = max(files // max(len(frontier), 1), FEWEST_FILES)
+            limit = max(files // max(len(frontier), 1), FEWEST_FILES)
             for target in frontier[:MAX_EACH_STEP]:
                 is_near = step <= TOLD_STEPS
-                sites = self._sites(target, most)
+                sites = self._sites(target, limit)
                 for site in sites if is_near else [*sites, *self._sites_by_name(target)]:
                     is_certain = target.key in certain and site.certainty >= 1.0
                     for definition in self._step_to(site, target, step, is_certain=is_certain):
@@ -148,16 +148,16 @@ class _Walk:
                             certain |= {definition.key} if is_certain else set()
             frontier = list(following.values())
 
-    def _sites(self, target: CodeDefinition, most: int) -> list[CallSite]:
+    def _sites(self, target: CodeDefinition, limit: int) -> list[CallSite]:
         relations = self._relations
-        uses = [use for use in relations.uses(target, most) if use.how == "use"]
-        sites = [*relations.callers(target, most).sites, *uses]
+        uses = [use for use in relations.uses(target, limit) if use.how == "use"]
+        sites = [*relations.callers(target, limit).sites, *uses]
         part = relations.code.part(target.row) if target.row >= 0 else None
         if part is None or not target.name.startswith("__"):
             return sites
         # What Python calls by itself (`__get__`, `__enter__`) is used wherever its class is.
         owner = relations.owner(target)
-        return [*sites, *(relations.callers(owner, most).sites if owner is not None else ())]
+        return [*sites, *(relations.callers(owner, limit).sites if owner is not None else ())]
 
     def _sites_by_name(self, target: CodeDefinition) -> list[CallSite]:
         from satchel.search.relations import (  # here, because parsing is only for changes

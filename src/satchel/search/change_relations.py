@@ -257,11 +257,11 @@ def impact_of_definitions(
 ) -> Impact:
     """Return the dependents of changed definitions; `related` are the chunks of the change itself, by row."""
     dependents = _Dependents(relations, related)
-    most = max(MAX_FILES // max(len(targets), 1), FEWEST_FILES)
-    callers = [(target, dependents.depend_on(target, most)) for target in targets[:MAX_TARGETS]]
+    limit = max(MAX_FILES // max(len(targets), 1), FEWEST_FILES)
+    callers = [(target, dependents.depend_on(target, limit)) for target in targets[:MAX_TARGETS]]
     for target in targets[:MAX_TARGETS]:
         if target.row in related and related[target.row].weight == CHANGED:
-            dependents.uses(target, min(most, FURTHER_FILES), imports=False)
+            dependents.uses(target, min(limit, FURTHER_FILES), imports=False)
             dependents.callees(target, weights.NEAR_CALLEE)
     told = [(target, found) for target, found in callers if not is_secondary(target.path)][:IMPACT_IN_TEXT]
     unresolved = {target: relations.unresolved(target, found.sites, FURTHER_FILES) for target, found in told}
@@ -359,13 +359,13 @@ class _Dependents:
         return [call.definition for call in calls]
 
 
-def around(site: CallSite, most: int | None = None) -> tuple[int, int]:
-    """Return the lines that show a call: the statement around it, and `most` before and after it, one in a test.
+def around(site: CallSite, limit: int | None = None) -> tuple[int, int]:
+    """Return the lines that show a call: the statement around it, and `limit` before and after it, one in a test.
 
     By default so many as a hit shows (`weights.CALL_LINES_AROUND`).
     """
-    most = weights.CALL_LINES_AROUND if most is None else most
-    count = min(1, most) if site.secondary else most
+    limit = weights.CALL_LINES_AROUND if limit is None else limit
+    count = min(1, limit) if site.secondary else limit
     return min(site.statement[0], site.line - count), max(site.statement[1], site.line + count)
 
 
@@ -437,9 +437,9 @@ def spans_of(part: StoredChunk, relation: Related, value: float) -> tuple[Scored
 
 def with_callers(result: SearchResult, store: Store) -> SearchResult:
     """Return the hits of a search for code, and the calls of the functions ranked first, if near the best hit."""
-    least = result.hits[0].score - weights.EDIT_REACH if result.hits else 0.0
+    minimum = result.hits[0].score - weights.EDIT_REACH if result.hits else 0.0
     functions = [hit for hit in result.hits if hit.chunk.role in (Role.FUNCTION, Role.METHOD)]
-    subjects = [hit for hit in functions if hit.score >= least][:EDIT_SUBJECTS]
+    subjects = [hit for hit in functions if hit.score >= minimum][:EDIT_SUBJECTS]
     if not subjects:
         return result
     from satchel.search.relations import Relations  # here, because parsing is only for those who edit

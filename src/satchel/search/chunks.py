@@ -93,10 +93,10 @@ def chunks_of(store: Store, rows: Iterable[int]) -> dict[int, tuple[StoredChunk,
     return {row: (part, chunk_of(document, part)) for row, (document, part) in stored_rows(store, rows).items()}
 
 
-def definitions_of(store: Store, most: int, names: Sequence[str]) -> dict[str, list[DefinitionRow]]:
-    """Return the definitions of each name; none of a name that more than `most` chunks define."""
+def definitions_of(store: Store, limit: int, names: Sequence[str]) -> dict[str, list[DefinitionRow]]:
+    """Return the definitions of each name; none of a name that more than `limit` chunks define."""
     rows: dict[str, list[DefinitionRow]] = {name: [] for name in names}
-    for definition in store.definitions(sorted(names), most=most):
+    for definition in store.definitions(sorted(names), most=limit):
         rows[definition.name].append(definition)
     return rows
 

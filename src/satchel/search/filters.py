@@ -131,9 +131,9 @@ def make_filters(**values: Any) -> Filters:
     times = {name: parse_moment(values[name], name) for name in ("since", "until") if values.get(name) is not None}
     filters = Filters(**values | times)
     choices_made: dict[str, Any] = {name: _choice(name, getattr(filters, name)) for name in _FIELDS}
-    least = filters.min_importance
-    if least is not None and not (isinstance(least, int | float) and 0 <= least <= 1):
-        raise UsageError(f"min_importance is {least!r}: give 0 to 1", "min_importance")
+    minimum = filters.min_importance
+    if minimum is not None and not (isinstance(minimum, int | float) and 0 <= minimum <= 1):
+        raise UsageError(f"min_importance is {minimum!r}: give 0 to 1", "min_importance")
     if filters.author is not None:
         checked_text("author", filters.author)
     if filters.since is not None and filters.until is not None and filters.until <= filters.since:

@@ -98,10 +98,10 @@ class _Sources:
         shared = [
             (_shared(written, [*_segments(own)[:-1], name]), own.count("/") + 1, document) for document, own in named
         ]
-        most = max((count for count, _, _ in shared), default=0)
-        best = [(length, document) for count, length, document in shared if count == most]
-        exact = [document for length, document in best if length == most]
-        return exact or [document for _, document in best], most, bool(exact) or most == len(written)
+        limit = max((count for count, _, _ in shared), default=0)
+        best = [(length, document) for count, length, document in shared if count == limit]
+        exact = [document for length, document in best if length == limit]
+        return exact or [document for _, document in best], limit, bool(exact) or limit == len(written)
 
     def chunk_at(self, document: int, line: int) -> int | None:
         """Return the chunk of a file that contains a line."""
@@ -248,13 +248,13 @@ def _literal(text: str, is_test: bool, store: Store, lexicon: Lexicon) -> Iterat
     chunks = [int(columns.span_chunk[span]) for span in spans]
     stored = lexicon.stored(_text_of, chunks, partial(_text_of, store), lambda part: len(part[1]) + 200)
     best: tuple[int, TracedPlace] | None = None
-    least = (weights.LITERAL_TEST_SHARE if is_test else weights.LITERAL_ERROR_SHARE) * len(runs)
+    minimum = (weights.LITERAL_TEST_SHARE if is_test else weights.LITERAL_ERROR_SHARE) * len(runs)
     for span, chunk in zip(spans, chunks, strict=True):
         start, end = int(columns.span_start[span]), int(columns.span_end[span])
         first, text = stored[int(columns.chunk_row[chunk])]
         lines = text.split("\n")[start - first : end - first + 1]
         shared = [len(runs.intersection(_runs([word.lower() for word in words.words(line)]))) for line in lines]
-        if sum(shared) >= least and any(shared) and (best is None or sum(shared) > best[0]):
+        if sum(shared) >= minimum and any(shared) and (best is None or sum(shared) > best[0]):
             best = sum(shared), TracedPlace(chunk, start + shared.index(max(shared)))
     if best is not None:
         yield best[1]

@@ -51,11 +51,11 @@ def named_definitions(query: Query, store: Store, lexicon: Lexicon) -> dict[str,
     names = dict.fromkeys(mention.text for mention in query.symbols)
     everyday = dict.fromkeys(everyday_names(query))
     by_name: dict[str, list[DefinitionRow]] = {}
-    for most, own in (
+    for limit, own in (
         (weights.MENTION_DEFINITIONS, dict.fromkeys(name for name in names if name not in everyday)),
         (EVERYDAY_DEFINITIONS, everyday),
     ):
-        by_name |= lexicon.fetched(most, own, partial(definitions_of, store, most))
+        by_name |= lexicon.fetched(limit, own, partial(definitions_of, store, limit))
     definitions = [definition for name in names for definition in by_name[name]]
     positions = lexicon.chunk_positions(definition.row for definition in definitions).tolist()
     defined: dict[str, list[NamedDefinition]] = {name: [] for name in names}

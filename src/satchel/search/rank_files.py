@@ -278,10 +278,10 @@ def _ranked_spans(
     lexicon: Lexicon, span_scores: FloatArray, file_score: FloatArray, file_rank: IntArray, similar: FloatArray | None
 ) -> IntArray:
     """Return live spans that get a value: all of the best files, the best anywhere, and those of the nearest chunks."""
-    least = 0.0
+    minimum = 0.0
     if len(span_scores) > RANKED_SPANS:
-        least = max(bm25.threshold(span_scores, RANKED_SPANS), 1e-9)
-    chosen = span_scores >= least
+        minimum = max(bm25.threshold(span_scores, RANKED_SPANS), 1e-9)
+    chosen = span_scores >= minimum
     for document in np.flatnonzero(file_rank < RANKED_FILES).tolist():
         first = lexicon.document_first_span[document]
         chosen[first : first + lexicon.document_span_count[document]] = True

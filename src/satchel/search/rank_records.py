@@ -479,21 +479,21 @@ class _Picked(Struct):
 
 
 def _pick(
-    store: Store, ranking: _Ranking, positions: IntArray, filters: Filters, picked: dict[int, _Picked], most: int
+    store: Store, ranking: _Ranking, positions: IntArray, filters: Filters, picked: dict[int, _Picked], limit: int
 ) -> None:
-    """Add the admitted records of these chunks (best first), by document, until there are `most` of them."""
+    """Add the admitted records of these chunks (best first), by document, until there are `limit` of them."""
     columns = ranking.lexicon.columns
     owners = columns.document_id[columns.chunk_document[positions]].tolist()
     rows = columns.chunk_row[positions].tolist()
     groups = rows if ranking.spans is not None else owners
     if filters == NO_FILTERS:  # then the first ones are admitted, and no other has to be read
-        taken = frozenset(list(dict.fromkeys(groups))[:most])
+        taken = frozenset(list(dict.fromkeys(groups))[:limit])
         kept = [index for index, group in enumerate(groups) if group in taken]
         positions, rows, groups = positions[kept], *([row[n] for n in kept] for row in (rows, groups))
     stored = ranking.lexicon.stored(stored_rows, positions.tolist(), partial(stored_rows, store))
     for position, row, group in zip(positions.tolist(), rows, groups, strict=True):
         document, part = stored[row]
-        if filters.admits(document, part.name) and (group in picked or len(picked) < most):
+        if filters.admits(document, part.name) and (group in picked or len(picked) < limit):
             record = picked.setdefault(group, _Picked(document, [], []))
             record.parts.append(part)
             record.positions.append(position)

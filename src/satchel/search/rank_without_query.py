@@ -61,9 +61,9 @@ class FieldRanking(NamedTuple):
 
 
 def known_records(
-    store: Store, kind: Kind, ranking: FieldRanking, *, most: int, filters: Filters = NO_FILTERS, now: float = 0.0
+    store: Store, kind: Kind, ranking: FieldRanking, *, limit: int, filters: Filters = NO_FILTERS, now: float = 0.0
 ) -> SearchResult:
-    """Return the `most` best records of a kind that the filters admit, each once, best first; ties by id.
+    """Return the `limit` best records of a kind that the filters admit, each once, best first; ties by id.
 
     With an axis in the filters only experiences with that side are returned, shown by it. Recency is relative to `now`
     (seconds, 0 for unknown).
@@ -73,7 +73,7 @@ def known_records(
     side = filters.axis if kind is Kind.EXPERIENCE else None
     admitted = replace(filters, axis=None) if side else filters
     ranked: list[tuple[float, str, Document, dict[str, float]]] = []
-    every = _newest(store, kind, most) if ranking.last else _shelf(store, lexicon, kind).candidates(filters)
+    every = _newest(store, kind, limit) if ranking.last else _shelf(store, lexicon, kind).candidates(filters)
     for position, document in enumerate(every):
         if admitted.admits(document, "") and _is_of_kind(document, ranking):
             shares = _shares(document, ranking, matches.get(document.id, 0.0), now)
@@ -91,9 +91,9 @@ def known_records(
         portion = ranked[start : start + PORTION]
         whole = store.documents(document.id for _, _, document, _ in portion)
         for (low, _, document, shares), part in zip(portion, _sides(store, portion, side or Axis.FULL), strict=True):
-            if part is not None and (side is None or part.name == side) and len(hits) < most:
+            if part is not None and (side is None or part.name == side) and len(hits) < limit:
                 hits.append(_hit(whole[document.id], part, -low, ranking, shares))
-        if len(hits) == most:
+        if len(hits) == limit:
             break
     return SearchResult(tuple(hits), chunks=lexicon.chunk_count)
 
@@ -126,15 +126,15 @@ def _read_shelf(store: Store, lexicon: Lexicon, kind: Kind) -> _Shelf:
     return _Shelf(every, _grouped(listed, "domain"), _grouped(listed, "strategy"))
 
 
-def _newest(store: Store, kind: Kind, most: int) -> list[Document]:
+def _newest(store: Store, kind: Kind, limit: int) -> list[Document]:
     """Return the newest records of a kind, newest first, without commits by bots and those that only move versions."""
     # Commits that are read for each one returned: bots make runs of routine ones.
-    ids = store.newest(kind, most * 8 if kind is Kind.COMMIT else most)
+    ids = store.newest(kind, limit * 8 if kind is Kind.COMMIT else limit)
     documents = store.documents(ids)
     newest = [documents[identity] for identity in ids if identity in documents]
     if kind is Kind.COMMIT:
-        return [document for document in newest if demotion_of(document) is None][:most]
-    return sorted(newest, key=lambda document: demotion_of(document) is not None)[:most]
+        return [document for document in newest if demotion_of(document) is None][:limit]
+    return sorted(newest, key=lambda document: demotion_of(document) is not None)[:limit]
 
 
 def _grouped(documents: Sequence[Document], name: str) -> dict[str, list[Document]]:
@@ -179,8 +179,8 @@ def _shares(document: Document, ranking: FieldRanking, match: float, now: float)
 def _is_of_kind(document: Document, ranking: FieldRanking) -> bool:
     """Return whether a value rests on enough experiences of the named domain; true for all other records."""
     is_asked = document.kind is Kind.VALUE and ranking.domain
-    least = weights.VALUE_DOMAIN_SHARE
-    return not is_asked or _share(document.fields.get("domains", {}), ranking.domain) >= least
+    minimum = weights.VALUE_DOMAIN_SHARE
+    return not is_asked or _share(document.fields.get("domains", {}), ranking.domain) >= minimum
 
 
 def _share(counts: Mapping[str, Any], name: str) -> float:

@@ -88,9 +88,9 @@ def gathered(
     nearness = _nearness(rows, dict.fromkeys(_terms(subject), 1.0), first, meanings, subject)
     top = sorted(nearness.values(), reverse=True)[: weights.THEME_NEAREST]
     largest = sum(top) / len(top)
-    least = largest * (weights.THEME_LEAST if meanings is None else weights.THEME_TABLE_LEAST)
+    minimum = largest * (weights.THEME_LEAST if meanings is None else weights.THEME_TABLE_LEAST)
     for index, value in nearness.items():
-        near[index] = min(value / largest, 1.0) if value >= least and largest > 0 else 0.0
+        near[index] = min(value / largest, 1.0) if value >= minimum and largest > 0 else 0.0
     return near
 
 

@@ -96,7 +96,7 @@ def _home(definition: CodeDefinition) -> str:
     return (folders if is_package else f"{folders}/{stem}").replace("/", ".")
 
 
-def clear(named: Sequence[CodeDefinition], most: int) -> list[CodeDefinition]:
+def clear(named: Sequence[CodeDefinition], limit: int) -> list[CodeDefinition]:
     """Return the definitions of one name, overloads once, where they are at most so many; else none.
 
     Those of production code hide others, implementations their declarations, functions the methods of that name.
@@ -105,7 +105,7 @@ def clear(named: Sequence[CodeDefinition], most: int) -> list[CodeDefinition]:
     shown = [definition for definition in shown if not definition.path.endswith(".d.ts")] or shown
     shown = [definition for definition in shown if not definition.owner] or shown
     each = {definition.key: definition for definition in reversed(shown)}
-    return [definition for definition in shown if each[definition.key] is definition] if len(each) <= most else []
+    return [definition for definition in shown if each[definition.key] is definition] if len(each) <= limit else []
 
 
 def files_named(store: Store, path: str) -> list[Document]:

@@ -85,13 +85,13 @@ def search_kind(
         return SearchResult(())
     candidates = CANDIDATE_SPANS if candidates is None else candidates
     if kind in RECORD_KINDS:
-        most = -(-candidates // SPANS_PER_RECORD)
-        most = max(most, LESSON_CANDIDATES) if question_files is not None else most
+        limit = -(-candidates // SPANS_PER_RECORD)
+        limit = max(limit, LESSON_CANDIDATES) if question_files is not None else limit
         return search_records(
             store,
             kind,
             query,
-            candidates=most,
+            candidates=limit,
             filters=filters,
             now=now,
             likeness=likeness,
@@ -193,8 +193,8 @@ def _file_hits(
     for (chunk, (first, *_)), place in zip(members.items(), indices, strict=True):
         relevance = relevance_of(strength, shares[first], place)
         relevances[chunk] = max(relevance, relevance_of(pointed_at[chunk])) if chunk in pointed_at else relevance
-    least = 0.0 if pointed_at else min_share * max(relevances.values(), default=0.0)
-    owned = [chunk for chunk, relevance in relevances.items() if relevance >= least]
+    minimum = 0.0 if pointed_at else min_share * max(relevances.values(), default=0.0)
+    owned = [chunk for chunk, relevance in relevances.items() if relevance >= minimum]
     rows, documents = columns.chunk_row[owned].tolist(), columns.chunk_document[owned].tolist()
     stored = lexicon.stored(chunks_of, owned, partial(chunks_of, store))
     file_signals = _file_signals(ranking, [*dict.fromkeys(documents)])

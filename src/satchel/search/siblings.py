@@ -86,8 +86,8 @@ def _best_family(noun: str, store: Store, lexicon: Lexicon) -> _Family | None:
 def _shown(family: _Family, store: Store, lexicon: Lexicon) -> dict[int, tuple[float, int, int]]:
     """Return the nearness, first and last line of each chunk to show."""
     columns, parts = lexicon.columns, store.chunks([family.base])
-    most = BASE_LINES
-    found = {row: (weights.NEAR_HEIR, part.start, min(part.start + most, part.end)) for row, part in parts.items()}
+    limit = BASE_LINES
+    found = {row: (weights.NEAR_HEIR, part.start, min(part.start + limit, part.end)) for row, part in parts.items()}
     spans = [(CHANGED, line, family.register[-1]) for line in family.register[:1]]
     names = [name for name, own in family.spans.items() if np.isin(family.register or own, own).any()]
     for _, _, _, size, row, start, tests in sorted(_examples(family, names, store))[:1]:

@@ -103,9 +103,9 @@ def neighbours(seeds: Sequence[tuple[int, float]], store: Store, lexicon: Lexico
     rows = lexicon.columns.chunk_row
     score_of = {int(rows[position]): value for position, value in seeds}
     callables = lexicon.stored(_callables, [position for position, _ in seeds], partial(_callables, store))
-    most = weights.CALL_DEFINITIONS
+    limit = weights.CALL_DEFINITIONS
     names = dict.fromkeys(name for own, called in callables.values() for name in (own, *called))
-    defined = lexicon.fetched(most, names, partial(definitions_of, store, most))
+    defined = lexicon.fetched(limit, names, partial(definitions_of, store, limit))
     rows_of = {name: [definition.row for definition in rows] for name, rows in defined.items()}
     callers = lexicon.fetched(
         _callers, dict.fromkeys(own for own, _ in callables.values() if rows_of[own]), partial(_callers, store)

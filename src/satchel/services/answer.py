@@ -117,8 +117,8 @@ class AnswerService:
                 results = balanced({kind: ask(kind) for kind in searched})
                 terms = frozenset(term.term for term in query.terms)
 
-                def best(most: int) -> list[Hit]:
-                    safe = [sanitize.hit(hit, root.settings.redact_allow) for hit in admitted(results, most, floor)]
+                def best(limit: int) -> list[Hit]:
+                    safe = [sanitize.hit(hit, root.settings.redact_allow) for hit in admitted(results, limit, floor)]
                     return with_best_lines(safe, store, root.lines, terms)
 
                 return listed(best, limit, root.lines)
@@ -330,8 +330,8 @@ def best_each(hits: Iterable[Hit], limit: int) -> list[Hit]:
 def strong_first(hits: Sequence[Hit]) -> list[Hit]:
     """Return hits with those of kinds that match much less than the best one at the end."""
     best = {hit.chunk.kind: hit.relevance for hit in sorted(hits, key=lambda hit: hit.relevance)}
-    least = max(best.values(), default=0.0) / weights.KIND_LEAD
-    return sorted(hits, key=lambda hit: best[hit.chunk.kind] < least)
+    minimum = max(best.values(), default=0.0) / weights.KIND_LEAD
+    return sorted(hits, key=lambda hit: best[hit.chunk.kind] < minimum)
 
 
 def settings_mark(settings: Settings) -> dict[str, str]:

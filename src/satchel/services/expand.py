@@ -356,8 +356,8 @@ def _shortened(
     """Return as many lines from the beginning as fit, None if not even one does; a record is not cut."""
     if item.item.location is None:
         return None
-    most = _line_count(item.ranges) - 1
-    fitting = count_within(most, max_tokens, lambda count: tokens([_shown(item, count, key)]))
+    limit = _line_count(item.ranges) - 1
+    fitting = count_within(limit, max_tokens, lambda count: tokens([_shown(item, count, key)]))
     return _shown(item, fitting, key) if fitting else None
 
 

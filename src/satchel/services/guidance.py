@@ -177,15 +177,15 @@ class GuidanceService:
         """
         files = moment.files[:20]  # files of a situation whose history is searched
         # Records of each kind from the history of the files if the situation also has words to search for
-        most = min(3, request.scope.limit) if request.asked.query else request.scope.limit
+        limit = min(3, request.scope.limit) if request.asked.query else request.scope.limit
         naming = not request.asked.query or intent_of(request.asked.query.split("\n", 1)[0]) is Intent.CHANGES
         hits: list[Hit] = []
         for kind in kinds if files else ():
             store = resources.store_of(kind)
             hits += (
-                commits_of(store, files, most)
+                commits_of(store, files, limit)
                 if kind is Kind.COMMIT
-                else bound_records(store, kind, files, resources.store, request.asked.now, naming=naming)[:most]
+                else bound_records(store, kind, files, resources.store, request.asked.now, naming=naming)[:limit]
             )
         return hits
 
@@ -296,9 +296,9 @@ def _context_guide(active: ActiveContext, texts: tuple[str, ...], entries: MakeE
 
 
 def _situation_guide(situation: Situation, allow: Sequence[str]) -> Guide:
-    most = 200  # length limit of a line of a shortened situation
+    limit = 200  # length limit of a line of a shortened situation
     lines = situation.lines()
-    short = [line if len(line) <= most else f"{line[: most - 1]}…" for line in lines]
+    short = [line if len(line) <= limit else f"{line[: limit - 1]}…" for line in lines]
     texts = _shorter(["\n".join(lines), "\n".join(short), short[0]], allow)
     return Guide("context:situation", "Situation", texts, 10.0, origin=HISTORY_ORIGIN, must=True)
 
@@ -333,7 +333,7 @@ def _meta(gathered: Guidance, situation: Situation) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def commits_of(store: Store, files: Sequence[str], most: int) -> list[Hit]:
+def commits_of(store: Store, files: Sequence[str], limit: int) -> list[Hit]:
     """Return the newest visible commits that touched these files; those of many files come last."""
     if not files:
         return []
@@ -347,4 +347,4 @@ def commits_of(store: Store, files: Sequence[str], most: int) -> list[Hit]:
     first = {document.id: (document, part) for document, part in reversed(listed)}
     hits = [Hit(chunk_of(*row), 1.0, 0.0, (ScoredSpan(row[1].start, row[1].end, 0.0),), (SIGNAL,))
             for row in reversed(first.values())]  # fmt: skip
-    return hits[:most]
+    return hits[:limit]

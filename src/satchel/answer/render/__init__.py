@@ -235,7 +235,7 @@ def _within(target: Listed, home: str, counter: TokenCounter, room: float) -> li
 
 
 def _fitting(form: Callable[[int], str], counter: TokenCounter, room: float) -> str:
-    forms = [form(most) for most in (FILES_SHOWN, 3, 1, 0)]
+    forms = [form(limit) for limit in (FILES_SHOWN, 3, 1, 0)]
     return next((form for form in forms if _size(form, counter) <= room), forms[-1])
 
 
@@ -272,25 +272,25 @@ def _counts(target: Listed, name: str) -> str:
     return counts + end
 
 
-def _elsewhere(target: Listed, most: int) -> str:
+def _elsewhere(target: Listed, limit: int) -> str:
     """`3 lines in other languages contain send, not resolved: web/a.vue: 3, 9; b.sql: 4`, with so many files."""
     files = target["elsewhere"]
-    count, places = sum(len(file["lines"]) for file in files), _places(files, most)
+    count, places = sum(len(file["lines"]) for file in files), _places(files, limit)
     name = quote(target["name"].rpartition(".")[2])
     contain = "lines in other languages contain" if count > 1 else "line in another language contains"
     return f"- {count} {contain} {name}, not resolved: {places}"
 
 
-def _places(files: Sequence[Listed], most: int) -> str:
-    shown = [f"{quote(file['path'])}: {_numbers(file['lines'])}" for file in files[:most]]
-    rest = [f"{'and ' if shown else ''}{counted(len(files) - most, 'file')}{' more' if shown else ''}"]
-    return "; ".join(shown + (rest if len(files) > most else []))
+def _places(files: Sequence[Listed], limit: int) -> str:
+    shown = [f"{quote(file['path'])}: {_numbers(file['lines'])}" for file in files[:limit]]
+    rest = [f"{'and ' if shown else ''}{counted(len(files) - limit, 'file')}{' more' if shown else ''}"]
+    return "; ".join(shown + (rest if len(files) > limit else []))
 
 
-def _unresolved(target: Listed, most: int) -> str:
+def _unresolved(target: Listed, limit: int) -> str:
     """`16 more lines contain send(, not resolved: src/a.py: 3, 9; src/b.py: 4`, with so many files."""
     files = target["unresolved"]
-    count, places = sum(len(file["lines"]) for file in files), _places(files, most)
+    count, places = sum(len(file["lines"]) for file in files), _places(files, limit)
     name = quote(target["name"].rpartition(".")[2] + ("" if "told" in target or target.get("named") else "("))
     if target.get("by_text"):
         return f"- {count} {'lines contain' if count > 1 else 'line contains'} {name}: {places}"
