@@ -26,7 +26,7 @@ def test_blank_lines_at_both_ends_are_not_shown() -> None:
     lines = _lines("\n\nsteal(queue)\n\nrun()\n\n\n")
     (candidate,) = file_candidates(_hit(lines), lines, 400, ASKED)
     assert candidate.steps[0].ranges == ((3, 5),)
-    assert candidate.place == 3
+    assert candidate.first_line == 3
 
 
 def test_a_range_of_blank_lines_keeps_its_first_line() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.answer.session import MAX_BYTES, Ledger, Row, SessionFile, add_rows
+from satchel.answer.session import MAX_BYTES, Ledger, SentItem, SessionFile, add_items
 from satchel.errors import UsageError
 from satchel.operations.json import context_envelope, expanded_envelope, graph_envelope
 from satchel.types import Context, Format
@@ -353,30 +353,30 @@ def test_parallel_answers_of_a_session_lose_nothing(engine: Satchel) -> None:
         list(seen.faults(context))
     for question in QUESTIONS:
         assert not list(seen.unread(ask(engine, "parallel", question), engine.places.root))
-    rows = engine.receipts.session_file("parallel").read().rows
+    rows = engine.receipts.session_file("parallel").read().items
     assert {row.key for row in rows} >= {item.id for context in contexts for item in context.items}
 
 
 def test_the_older_half_is_forgotten_when_a_ledger_grows_too_large(tmp_path: Path) -> None:
     file = SessionFile(tmp_path, "root", "large")
     for start in range(0, 20_000, 2_000):
-        file.append([Row(f"memory:{start + number}", "0" * 16) for number in range(2_000)])
+        file.append([SentItem(f"memory:{start + number}", "0" * 16) for number in range(2_000)])
         assert file.path.stat().st_size <= MAX_BYTES
     assert file.path.stat().st_size > MAX_BYTES // 8
-    assert file.read().rows[-1].key == "memory:19999"
+    assert file.read().items[-1].key == "memory:19999"
 
 
 def test_old_ledgers_are_removed_when_a_new_session_begins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept, old = (SessionFile(tmp_path, "root", name) for name in ("kept", "old"))
     for file in (kept, old):
-        file.append([Row("memory:a", "digest")])
+        file.append([SentItem("memory:a", "digest")])
     os.utime(old.path, (1, 1))
-    add_rows(kept, kept.read(), [Row("memory:b", "digest")])
+    add_items(kept, kept.read(), [SentItem("memory:b", "digest")])
     assert old.path.exists()
-    add_rows(kept, Ledger(), [Row("memory:c", "digest")])
+    add_items(kept, Ledger(), [SentItem("memory:c", "digest")])
     assert kept.path.exists()
     assert not old.path.exists()
     (tmp_path / "folder.jsonl").mkdir()
     os.utime(tmp_path / "folder.jsonl", (1, 1))
-    add_rows(kept, Ledger(), [Row("memory:c", "digest")])
+    add_items(kept, Ledger(), [SentItem("memory:c", "digest")])
     assert "old session not removed" in capsys.readouterr().err

@@ -56,7 +56,7 @@ class Assembly:
         """The item of the candidate that is tried first; empty where nothing was found."""
         sections = self.packing.inputs.sections if self.packing is not None else ()
         candidates = [one for section in sections for one in section.candidates]
-        first = min(candidates, key=lambda one: (-priority(one), one.chunk.id, one.place), default=None)
+        first = min(candidates, key=lambda one: (-priority(one), one.chunk.id, one.first_line), default=None)
         return first.group if first is not None else ""
 
     @property

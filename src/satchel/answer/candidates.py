@@ -85,8 +85,8 @@ Shrink = Callable[[float], Iterable[Step]]
 class Candidate:
     """Something that may be shown.
 
-    `value` is on a log scale, in a section on the one of the request; `size` is in estimated tokens, `place` the first
-    line. `make` computes the ways to show it, from most to least detail, and `shrink` gives further ones for the
+    `value` is on a log scale, in a section on the one of the request; `size` is in estimated tokens, `first_line` the
+    first line. `make` computes the ways to show it, from most to least detail, and `shrink` gives further ones for the
     remaining room, after these. A `pinned` candidate comes before all others, whatever its value. One that is
     `companion_of` another (the imports that a function needs, the rest of a span's function) is shown only beside it.
     `trust` is data by default. `body` is the full text of a record, where it is available.
@@ -95,7 +95,7 @@ class Candidate:
     hit: Hit
     value: float
     size: float
-    place: int
+    first_line: int
     make: Callable[[], Sequence[Step]]
     shrink: Shrink | None = None
     pinned: bool = False

@@ -159,8 +159,8 @@ def indexed_imports(chunk: Chunk, lines: Lines) -> Outline | None:
     """Return the indexed imports of a file as an outline without parts; None for a file that differs from the index."""
     if not _is_indexed(chunk, lines):
         return None
-    rows = chunk.fields.get("imports", ())
-    return Outline("", (), tuple([Import(target, tuple(names), start, end) for target, names, start, end in rows]))
+    ranges = chunk.fields.get("imports", ())
+    return Outline("", (), tuple([Import(target, tuple(names), start, end) for target, names, start, end in ranges]))
 
 
 def _is_indexed(chunk: Chunk, lines: Lines) -> bool:
@@ -177,8 +177,8 @@ def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Can
     whole = without_blank_ends(lines.lines, location.start_line, location.end_line)
     missing = subtract([whole], group.ranges)
     if whole[1] - whole[0] >= weights.LONG_FUNCTION:
-        own = [picked for other, picked in group.picks if other.chunk.id == candidate.chunk.id]
-        passages = (range_ for picked in own for range_ in picked.ranges)
+        steps_of_same = [picked for other, picked in group.picks if other.chunk.id == candidate.chunk.id]
+        passages = (range_ for picked in steps_of_same for range_ in picked.ranges)
         shown = joined(
             (passage for passage in passages if passage[0] <= whole[1] and passage[1] >= whole[0]), weights.JOIN_LINES
         )

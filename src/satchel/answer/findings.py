@@ -50,7 +50,7 @@ class Findings(NamedTuple):
     query: Query
     plan: Plan
     impact: Impact | None
-    rows: Sequence[Gathered]
+    sections: Sequence[Gathered]
     failures: Sequence[Failure]
     embedder_failures: Sequence[Failure]
 
@@ -80,11 +80,11 @@ def _absent(query: Query, lexicons: Sequence[Lexicon]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(name for name in names if name not in known), *absent_words(query, lexicons)]))
 
 
-def _is_there(place: str, resources: Resources) -> bool:
+def _is_there(path: str, resources: Resources) -> bool:
     """Return whether a word is a place in the tree."""
-    if "/" not in place and "." not in place:
+    if "/" not in path and "." not in path:
         return False
-    shown = resources.lines.read(place)
+    shown = resources.lines.read(path)
     return not isinstance(shown, Unreadable) or shown.reason not in (SkipReason.VANISHED, SkipReason.OUTSIDE_ROOT)
 
 
@@ -124,9 +124,9 @@ class Searched:
         return self.found[0][1]
 
     @cached_property
-    def rows(self) -> list[tuple[Resources, Gathered]]:
+    def sections(self) -> list[tuple[Resources, Gathered]]:
         """The sections of all workspaces, in each with code and prose on one scale."""
-        return [(resources, gathered) for resources, findings in self.found for gathered in balance(findings.rows)]
+        return [(resources, gathered) for resources, findings in self.found for gathered in balance(findings.sections)]
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -145,7 +145,7 @@ class Searched:
             answer_strength(
                 {
                     gathered.section.kind: gathered.result.strength
-                    for gathered in findings.rows
+                    for gathered in findings.sections
                     if gathered.section.is_searched
                 }
             )
@@ -157,7 +157,7 @@ class Searched:
         """The weights of all sections with results."""
         every = {
             (gathered.section.kind, gathered.section.title): gathered.section.weight
-            for _, gathered in self.rows
+            for _, gathered in self.sections
             if gathered.result.hits
         }
         return sum(every.values()) or 1.0
@@ -165,8 +165,8 @@ class Searched:
     @property
     def lessons(self) -> list[Hit]:
         """The records that bear on the request, of all workspaces, each once."""
-        rows = (gathered for _, findings in self.found for gathered in findings.rows if gathered.result.bar)
-        return [*{hit.chunk.id: hit for gathered in rows for hit in gathered.result.hits}.values()]
+        with_bar = (gathered for _, findings in self.found for gathered in findings.sections if gathered.result.bar)
+        return [*{hit.chunk.id: hit for gathered in with_bar for hit in gathered.result.hits}.values()]
 
     @property
     def lessons_told(self) -> list[dict[str, Any]]:
@@ -174,7 +174,9 @@ class Searched:
 
         Of records that came the evidence is among their signals.
         """
-        results = [gathered.result for _, findings in self.found for gathered in findings.rows if gathered.result.bar]
+        results = [
+            gathered.result for _, findings in self.found for gathered in findings.sections if gathered.result.bar
+        ]
         told = [(hit, "better ones have the room") for result in results for hit in result.beyond]
         told += [(hit, f"needed: {result.bar}") for result in results for hit in result.below]
         return [
@@ -188,8 +190,10 @@ class Searched:
 
         def without(findings: Findings) -> Findings:
             sections = tuple(section for section in findings.plan.sections if section.kind not in LESSON_KINDS)
-            searched_sections = [gathered for gathered in findings.rows if gathered.section.kind not in LESSON_KINDS]
-            return findings._replace(plan=findings.plan._replace(sections=sections), rows=searched_sections)
+            searched_sections = [
+                gathered for gathered in findings.sections if gathered.section.kind not in LESSON_KINDS
+            ]
+            return findings._replace(plan=findings.plan._replace(sections=sections), sections=searched_sections)
 
         return replace(self, found=tuple((resources, without(findings)) for resources, findings in self.found))
 
@@ -207,11 +211,11 @@ class Searched:
         words = tuple(word for word in first if all(word in missing for missing in others))
         finders = [find for resources, _ in self.found if (find := resources.left_out) is not None] if words else []
         left_out = [find(words) for find in finders]
-        places = {word: place for left in left_out for word, place in left.places.items()}
-        absent = [word for word in words if word not in places]
+        homes = {word: home for left in left_out for word, home in left.places.items()}
+        absent = [word for word in words if word not in homes]
         # A file that is new, or that was made unreadable since it was indexed.
         absent = [word for word in absent if not any(_is_there(word, resources) for resources, _ in self.found)]
-        notes = [f"{quote(clean_field(word, 40))} is in {place}" for word, place in places.items()]
+        notes = [f"{quote(clean_field(word, 40))} is in {home}" for word, home in homes.items()]
         if absent:
             notes += dict.fromkeys(filter(None, map(str, left_out)))
         names = [word for word in absent if not {"/", ".", " "} & {*word}]
@@ -231,7 +235,7 @@ class Searched:
     @property
     def with_vectors(self) -> bool:
         """Whether any section was compared by vectors."""
-        return any(gathered.result.with_vectors for _, findings in self.found for gathered in findings.rows)
+        return any(gathered.result.with_vectors for _, findings in self.found for gathered in findings.sections)
 
     @property
     def vector_counts(self) -> dict[str, str]:
@@ -239,7 +243,7 @@ class Searched:
         return {
             f"{resources.prefix}{gathered.section.kind.plural}": f"{gathered.result.with_vectors}/{gathered.result.chunks}"
             for resources, findings in self.found
-            for gathered in findings.rows
+            for gathered in findings.sections
             if gathered.result.with_vectors is not None
         }
 

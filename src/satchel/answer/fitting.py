@@ -128,7 +128,7 @@ def _within(page: Page, room: int, limit: int) -> Fitted:
         if not filling.budget.places or filling.budget.fill:
             return left
         # What is kept for places is free where there are fewer.
-        spare = _room_of_places(filling, limit) - len(fitted.places.rows) * PLACE_TOKENS
+        spare = _room_of_places(filling, limit) - len(fitted.places.listed) * PLACE_TOKENS
         return min(left, room - packing.used + (0 if filling.policy.is_cut else max(spare, 0)))
 
     fitted = refilled(page.write(), page.write, room_beside)
@@ -150,7 +150,7 @@ def _cut(page: Page, fitted: Fitted, limit: int) -> Fitted:
     """Return the text in at most `limit` tokens; places give way to items."""
 
     def shorter(fitted: Fitted, over: int) -> Fitted | None:
-        named = len(fitted.places.rows)
+        named = len(fitted.places.listed)
         if not named and not page.packing.take_back(over):
             return None
         return page.write(max_places=max(named - over // PLACE_TOKENS - 1, 0))

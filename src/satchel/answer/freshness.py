@@ -75,7 +75,7 @@ class CurrentHit(NamedTuple):
         return made
 
     def _declared(self, candidate: Candidate) -> Candidate:
-        first = candidate.place
+        first = candidate.first_line
         declared = declaration_steps(self.hit.chunk, self.lines) or [Step(Detail.LINE, ((first, first),))]
         if candidate.steps and candidate.steps[0].detail is Detail.FULL:
             return candidate.offering([candidate.steps[0], *declared])

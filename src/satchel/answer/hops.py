@@ -70,7 +70,7 @@ MAX_COMMITS = 200
 
 
 class Hop(NamedTuple):
-    """A place to look at next: why, its lines (from 1), its name, and its best line. A `is_last` one comes last."""
+    """A place to look at next: why, its lines (from 1), its name, and its best line. One that `is_last` comes last."""
 
     why: str
     path: str
@@ -197,17 +197,19 @@ class _PlaceFinder:
         missing = [name for name in names if name and name not in shown]
         made = []
         for name in missing:
-            rows = self._relations.code.defined(name.rpartition(".")[2])
+            candidates = self._relations.code.defined(name.rpartition(".")[2])
             definitions = [
-                row for row in rows if not is_secondary(row.path) and f".{row.qualified}".endswith(f".{name}")
+                candidate
+                for candidate in candidates
+                if not is_secondary(candidate.path) and f".{candidate.qualified}".endswith(f".{name}")
             ]
             support = [
                 len((_terms(f"{definition.owner} {definition.path}") - _terms(name)) & terms)
                 for definition in definitions
             ]
-            limit = max(support, default=0) if len(definitions) > 1 else 0
-            meant = [definition for definition, shared in zip(definitions, support, strict=True) if shared == limit]
-            if len(definitions) == 1 or (limit and len(meant) <= RARE_LINES):
+            best = max(support, default=0) if len(definitions) > 1 else 0
+            meant = [definition for definition, shared in zip(definitions, support, strict=True) if shared == best]
+            if len(definitions) == 1 or (best and len(meant) <= RARE_LINES):
                 made += [hop for definition in meant for hop in self._hops("named", definition)]
         return made
 
@@ -266,27 +268,27 @@ class _PlaceFinder:
         assert location is not None
         path = location.path.removeprefix(self.prefix)
         whole = [_span(location)]
-        rows = tuple(subtract(whole, subtract(whole, sorted(self._shown.get(candidate.group, ())))))
-        for definition in self._found(("used", path, rows), lambda: self._definitions(path, rows)):
+        ranges = tuple(subtract(whole, subtract(whole, sorted(self._shown.get(candidate.group, ())))))
+        for definition in self._found(("used", path, ranges), lambda: self._definitions(path, ranges)):
             yield from self._hops(_USES, definition)
 
     def _found(self, key: Hashable, find: Callable[[], Iterator[Found]]) -> tuple[Found, ...]:
         """Return what was found, also by an earlier question about the same state of the index."""
         return self._relations.code.answers.get(key, lambda: (*find(),), tuple[Found, ...]())
 
-    def _definitions(self, path: str, rows: Sequence[Range]) -> Iterator[CodeDefinition]:
+    def _definitions(self, path: str, ranges: Sequence[Range]) -> Iterator[CodeDefinition]:
         """Yield the definitions that these lines of a file use."""
         file = self._relations.code.file(path)
-        if file is None or not rows:
+        if file is None or not ranges:
             return
-        first, last = file.range(rows[0][0], rows[-1][1])
+        first, last = file.range(ranges[0][0], ranges[-1][1])
         file.read(first, last)
-        followed = self._followed(file, rows)
+        followed = self._followed(file, ranges)
         file.read_heads(followed)
         if file.root is None:
             return
         for name in followed:
-            node = next(filter(partial(_is_name, rows), file.occurrences(name, first, last)), None)
+            node = next(filter(partial(_is_name, ranges), file.occurrences(name, first, last)), None)
             meaning = self._relations.names.meaning(file, node) if node is not None else ()
             definitions = [definition for definition in meaning if isinstance(definition, CodeDefinition)]
             if len(definitions) > 1:  # in C, headers that other files include may define the same name
@@ -301,9 +303,9 @@ class _PlaceFinder:
             ):
                 yield definitions[-1]
 
-    def _followed(self, file: SourceFile, rows: Sequence[Range]) -> list[str]:
+    def _followed(self, file: SourceFile, ranges: Sequence[Range]) -> list[str]:
         """Return the names on these lines that the index defines, the rarest first."""
-        written = list(dict.fromkeys(_WORD.findall("\n".join(file.lines(*span) for span in rows))))
+        written = list(dict.fromkeys(_WORD.findall("\n".join(file.lines(*span) for span in ranges))))
         counts = self._home.store.kept("names", lambda _: 150).through(written, self._counted)
         few = [name for name in written if counts[name]]
         return sorted(few, key=counts.__getitem__)[:FOLLOWED_NAMES]
@@ -450,6 +452,6 @@ def spellings(name: str) -> list[str]:
     return [name] if not digits.isdigit() or len(digits) < 4 else [digits, f"{int(digits):_}", f"{int(digits):,}"]
 
 
-def _is_name(rows: Sequence[Range], node: Node) -> bool:
+def _is_name(ranges: Sequence[Range], node: Node) -> bool:
     """Return whether a node is a name on one of these lines."""
-    return node.type in LEAVES and any(start <= node.start_point[0] + 1 <= end for start, end in rows)
+    return node.type in LEAVES and any(start <= node.start_point[0] + 1 <= end for start, end in ranges)

@@ -91,7 +91,7 @@ def _parts(
     seen: set[str] = set()
     asked, scope, query = searched.asked, searched.scope, searched.findings.query
     is_change = intent_of(title_of(query)) is Intent.CHANGES
-    for resources, gathered in searched.rows:
+    for resources, gathered in searched.sections:
         planned = gathered.section
         is_lessons = gives_lessons(asked, scope, query, planned.kind)
         minimum = 0.0 if is_lessons and is_change else section_floor(gathered, scope.min_score, searched.strength)

@@ -104,9 +104,9 @@ def _language(candidate: Candidate) -> str:
 
 def _origins(group: Group) -> tuple[str, ...]:
     """Return the ids of the shown chunks, then those of their twins."""
-    own = [candidate.chunk.id for candidate, _ in group.picks]
+    ids = [candidate.chunk.id for candidate, _ in group.picks]
     twins = [twin.chunk.id for candidate, _ in group.picks for twin in group.twins_of(candidate)]
-    return tuple(dict.fromkeys([*own, *twins]))
+    return tuple(dict.fromkeys([*ids, *twins]))
 
 
 def _pieces(group: Group) -> tuple[Piece, ...]:
@@ -394,10 +394,10 @@ def counted_items(
 
     Only commits of this workspace are counted.
     """
-    own = {item.id for item in items if item.metadata.get("workspace", "") == workspace}
-    counted = _counted(sorted(own), count)
+    ids = {item.id for item in items if item.metadata.get("workspace", "") == workspace}
+    counted = _counted(sorted(ids), count)
     return tuple(
-        replace(item, metadata={**item.metadata, **_fields(counted, item.id)}) if item.id in own else item
+        replace(item, metadata={**item.metadata, **_fields(counted, item.id)}) if item.id in ids else item
         for item in items
     ), list(counted.failures)
 

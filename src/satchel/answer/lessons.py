@@ -50,11 +50,11 @@ def lessons_context(
     lines: list[str] = []
     items: list[ContextItem] = []
     for candidate, step in zip(candidates, _steps(candidates, room, tokens.count), strict=True):
-        row = f"- {step.text}"
-        cost = tokens.count(row) + 1
+        line = f"- {step.text}"
+        cost = tokens.count(line) + 1
         if cost <= room:
             room -= cost
-            lines.append(row)
+            lines.append(line)
             group = Group(candidate.kind, candidate.group, None).admitted(candidate, step, cost)
             items.append(build_item(group, resources.key))
     text = "\n".join([head, *lines]) if lines else ""

@@ -72,7 +72,7 @@ def omissions(
         for candidate in packing.remaining(section)
         if reasons[candidate] == BUDGET
     ]
-    waiting.sort(key=lambda candidate: (-priority(candidate), candidate.chunk.id, candidate.place))
+    waiting.sort(key=lambda candidate: (-priority(candidate), candidate.chunk.id, candidate.first_line))
     budgets: dict[Candidate, int] = {}
     needed, share = float(used), asked / limit if limit and asked else 1.0
     frame = FRAMES[Format.MARKDOWN]
@@ -80,10 +80,12 @@ def omissions(
         needed += candidate.size + frame.range + frame.item
         is_named = has_places and candidate.chunk.location is not None
         budgets[candidate] = 0 if is_named else max(int(needed * share * MARGIN), asked + 1)
-    rows = (omission_of(packing, section, other, budgets.get(other, 0)) for section, other in listed(packing))
+    listed_omissions = (
+        omission_of(packing, section, other, budgets.get(other, 0)) for section, other in listed(packing)
+    )
     shown = (
         omission._replace(reason=VALUE, budget=0) if is_weak and omission.reason == BUDGET else omission
-        for omission in rows
+        for omission in listed_omissions
     )
     twins = islice(_twins(packing), OMISSIONS)
     return (*shown, *(omission_of(packing, section, twin, 0) for section, twin in twins))
@@ -108,7 +110,7 @@ class NamedPlace(NamedTuple):
     text: str
     is_test: bool
 
-    def row(self, before: NamedPlace | None) -> str:
+    def written(self, before: NamedPlace | None) -> str:
         """Return `- src/a.py:10-24 Reader.read: 12 def read(self)`, below a row of its file without the path."""
         numbers = ",".join(f"{start}-{end}" if end > start else str(start) for start, end in self.ranges)
         is_line = self.ranges[0][0] == self.ranges[0][1]
@@ -127,21 +129,23 @@ class NamedPlace(NamedTuple):
     def data(self) -> Mapping[str, Any]:
         """Return plain values for JSON."""
         ranges = [{"start": start, "end": end} for start, end in self.ranges]
-        row = {"why": self.why, "path": self.path, "ranges": ranges, "name": self.name, "line": self.line}
-        return {**row, "text": self.text, **({"test": True} if self.is_test else {})}
+        written = {"why": self.why, "path": self.path, "ranges": ranges, "name": self.name, "line": self.line}
+        return {**written, "text": self.text, **({"test": True} if self.is_test else {})}
 
 
 class PlaceList(NamedTuple):
     """The places that an answer names, and how many others match."""
 
-    rows: tuple[NamedPlace, ...] = ()
+    listed: tuple[NamedPlace, ...] = ()
     more: int = 0
 
     @property
     def lines(self) -> tuple[str, ...]:
         """Return a line of text for each place, and one with the number of the others."""
-        written = [location.row(before) for before, location in zip([None, *self.rows], self.rows, strict=False)]
-        return (*written, *([f"- and {self.more:,} more"] if self.rows and self.more else []))
+        written = [
+            location.written(before) for before, location in zip([None, *self.listed], self.listed, strict=False)
+        ]
+        return (*written, *([f"- and {self.more:,} more"] if self.listed and self.more else []))
 
 
 def places(packing: Packing, terms: AbstractSet[str], limit: int, hops: Sequence[Hop] = ()) -> PlaceList:
@@ -161,8 +165,8 @@ def places(packing: Packing, terms: AbstractSet[str], limit: int, hops: Sequence
     last_hops = [hop for hop in hops if hop.is_last and (hop.is_caller or (hop.path, hop.line) not in told)]
     led = {(hop.path, hop.start): hop.why for hop in hops if hop.is_changed_together}
     found = [location._replace(why=led.get((location.path, location.ranges[0][0]), location.why)) for location in found]
-    rows = [*map(_hop_place, first_hops), *found, *map(_hop_place, last_hops)][:limit]
-    return PlaceList(tuple(rows), others)
+    locations = [*map(_hop_place, first_hops), *found, *map(_hop_place, last_hops)][:limit]
+    return PlaceList(tuple(locations), others)
 
 
 def _unshown(packing: Packing, hops: Sequence[Hop], limit: int) -> tuple[list[tuple[list[Omission], Lines]], int]:
@@ -171,7 +175,7 @@ def _unshown(packing: Packing, hops: Sequence[Hop], limit: int) -> tuple[list[tu
     The number is that of the definitions beyond these.
     """
     waiting = [(section, candidate) for section in packing.rejected for candidate in packing.remaining(section)]
-    waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].place))
+    waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].first_line))
     minimum = max((section.highest_value for section in packing.rejected), default=0.0) - weights.VALUE_RANGE
     begun = {candidate.chunk.id for candidate in packing.shown}
     shown = {group.key: group.ranges for groups in packing.groups.values() for group in groups.values()}
@@ -313,7 +317,7 @@ def omission_of(packing: Packing, section: Section, candidate: Candidate, budget
     chunk = candidate.chunk
     location = chunk.location
     ranges = candidate.steps[0].ranges if candidate.steps else ()
-    own = ranges if candidate.steps and candidate.steps[0].detail is Detail.FULL else ranges[-1:]
+    ranges_left = ranges if candidate.steps and candidate.steps[0].detail is Detail.FULL else ranges[-1:]
     content_hash = location.content_hash if location is not None else ""
     rest = _rest(packing, section, candidate)
     return Omission(
@@ -324,9 +328,9 @@ def omission_of(packing: Packing, section: Section, candidate: Candidate, budget
         reason=packing.rejected[section].get(candidate, TWIN),
         budget=budget,
         path=location.path if location is not None else "",
-        start=own[0][0] if own else 0,
-        end=own[-1][1] if own else 0,
-        handle="" if chunk.origin == GIVEN_ORIGIN else handle(chunk.id, content_hash, rest or own),
+        start=ranges_left[0][0] if ranges_left else 0,
+        end=ranges_left[-1][1] if ranges_left else 0,
+        handle="" if chunk.origin == GIVEN_ORIGIN else handle(chunk.id, content_hash, rest or ranges_left),
         content_hash=content_hash,
         rest=rest,
     )

@@ -96,8 +96,10 @@ class Inputs(NamedTuple):
 
     def range_of(self, section: Section) -> float:
         """Return the range of values of a section."""
-        own = self.record_range if not section.lines else self.prose_range if section.kind.traits.is_prose else None
-        return self.value_range if own is None else own
+        narrower = (
+            self.record_range if not section.lines else self.prose_range if section.kind.traits.is_prose else None
+        )
+        return self.value_range if narrower is None else narrower
 
 
 _Entry = tuple[bool, float, str, int, int, Section, Candidate]
@@ -242,7 +244,7 @@ class Packing:
         number = next(self._numbers)
         if candidate.pinned:
             return False, float(number), "", 0, number, section, candidate
-        return True, -priority(candidate), candidate.chunk.id, candidate.place, number, section, candidate
+        return True, -priority(candidate), candidate.chunk.id, candidate.first_line, number, section, candidate
 
     def _pass(self, room: int, allotments: Mapping[Section, int] | None) -> int:
         """Try all waiting candidates, with `allotments` only those that fit them; return the tokens used."""
@@ -313,12 +315,16 @@ class Packing:
         if not ends:
             return False
         alike = self._texts.setdefault(ends, [])
-        shown = ((place, other) for place, other in alike if other in self.shown and may_be_twins(other, candidate))
+        shown = (
+            (section_of_twin, other)
+            for section_of_twin, other in alike
+            if other in self.shown and may_be_twins(other, candidate)
+        )
         twin = next((pair for pair in shown if self._key(*pair) == self._key(section, candidate)), None)
         if twin is not None:
-            place, other = twin
-            group = self.groups[place][other.group]
-            self.groups[place][other.group] = replace(group, twins=(*group.twins, (other, candidate)))
+            section_of_twin, other = twin
+            group = self.groups[section_of_twin][other.group]
+            self.groups[section_of_twin][other.group] = replace(group, twins=(*group.twins, (other, candidate)))
             return True
         alike.append((section, candidate))
         return False

@@ -103,17 +103,19 @@ def groups_of(
 
     Lines are searched one by one, and only those of texts where `in_texts` (see `for_texts`) is found.
     """
-    for kind, path, stamp in ((other, *row) for other in FILE_KINDS for row in sorted(store.stamps(other).items())):
+    for kind, path, stamp in (
+        (other, *stamped) for other in FILE_KINDS for stamped in sorted(store.stamps(other).items())
+    ):
         if not wanted(f"{prefix}{path}"):
             continue
         read = files.read(path, stamp.content_hash, partial(store.text, stamp.document))
         if isinstance(read, Unreadable):
             if read.is_error:
                 yield Failure("pattern", f"{plain_name(path)}: {read.reason}", "its lines are not searched")
-        elif rows := _matching(read, found, in_texts):
+        elif matching := _matching(read, found, in_texts):
             parts = _parts(kind, path, stamp.content_hash, read, store, files)
             whole = [(*without_blank_ends(read.lines, start, end), name) for start, end, name in parts]
-            yield from _grouped(f"{prefix}{path}", rows, whole)
+            yield from _grouped(f"{prefix}{path}", matching, whole)
 
 
 def _matching(read: Lines, found: Any, in_texts: Any) -> list[tuple[int, str, Any]]:
@@ -133,10 +135,10 @@ def _parts(
 
 
 def _grouped(
-    path: str, rows: Iterable[tuple[int, str, Any]], parts: Sequence[tuple[int, int, str]]
+    path: str, numbered: Iterable[tuple[int, str, Any]], parts: Sequence[tuple[int, int, str]]
 ) -> Iterator[_Group]:
     groups: dict[tuple[int, int, str], list[Match]] = {}
-    for number, line, hit in rows:
+    for number, line, hit in numbered:
         around = (part for part in parts if part[0] <= number <= part[1])
         start, end, name = min(around, key=lambda part: part[1] - part[0], default=(number, number, ""))
         is_definition = COMMENT.match(line) is None and _defines(line, hit, name)
@@ -147,11 +149,11 @@ def _grouped(
 
 def _defines(line: str, hit: Any, name: str) -> bool:
     """Return whether a line defines what was found on it: by a keyword or an assignment, or as the name around it."""
-    before, after, own = line[: hit.start()], line[hit.end() :], name.rpartition(".")[2]
+    before, after, last_name = line[: hit.start()], line[hit.end() :], name.rpartition(".")[2]
     defined = _DEFINING.match(line)
     if defined is not None:
         return bool(hit.start() < defined.end(1) and defined.start(1) < hit.end())
-    is_own = bool(own) and own in hit.group() and re.match(r"\w*\s*\(.*[{:,(]\s*$", after) is not None
+    is_own = bool(last_name) and last_name in hit.group() and re.match(r"\w*\s*\(.*[{:,(]\s*$", after) is not None
     return is_own or (not before.strip() and _ASSIGNED.match(after) is not None)
 
 

@@ -109,8 +109,8 @@ def find_pins(pins: Iterable[Pin], places: Sequence[Place]) -> tuple[list[Pinned
     return pinned, failures
 
 
-def _place_of(pin: Pin, places: Sequence[Place]) -> Place:
-    return next((place for place in places if pin.path.startswith(place[0])), places[0])
+def _place_of(pin: Pin, workspaces: Sequence[Place]) -> Place:
+    return next((workspace for workspace in workspaces if pin.path.startswith(workspace[0])), workspaces[0])
 
 
 def _files_of(pin: Pin, prefix: str, _: FileLines, store: Store) -> Iterable[Pin]:

@@ -67,7 +67,7 @@ def assemble(
         "revision": resources.revision,
         "embedder": resources.embedder.id if resources.embedder is not None else None,
         "vectors": searched.vector_counts,
-        "callers": [row for prefix, impact in searched.impacts for row in impact.listing(prefix)],
+        "callers": [target for prefix, impact in searched.impacts for target in impact.listing(prefix)],
         **next(
             ({"change": impact.affected.data()} for _, impact in searched.impacts if impact.affected is not None), {}
         ),
@@ -139,7 +139,7 @@ def _sections(request: AssembleRequest, searched: Searched) -> tuple[list[Sectio
     """Return the candidates of what was found and of what is pinned, by section, and failures to read them."""
     resources, scope, budget = searched.resources, request.scope, request.budget
     # All candidates are made where they are counted, or where the session may have the best of those that are listed.
-    counts_all = request.form.show_meta or (resources.account is not None and bool(resources.account.ledger.rows))
+    counts_all = request.form.show_meta or (resources.account is not None and bool(resources.account.ledger.items))
     shown_range = math.inf if counts_all else max(value_range(searched, budget), weights.VALUE_RANGE)
     sections, unreadable = sections_of(searched, budget, shown_range)
     places = [(workspace.prefix, workspace.lines, workspace.store) for workspace in resources.every]
@@ -177,13 +177,13 @@ def _policy(
 
 def _listed_calls(searched: Searched, budget: Budget) -> tuple[list[Json], ChangeText]:
     """Return the lists of calls and the text about a change, which shows its calls: listed are then only the others."""
-    listing = [row for prefix, impact in searched.impacts for row in impact.listing(prefix)]
+    listing = [target for prefix, impact in searched.impacts for target in impact.listing(prefix)]
     change = searched.asked.change
     if change is None:
         return listing, ChangeText()
     gone = {name for file in change.files for name in file.removed}
-    listing = [row if row["name"] in gone else {**row, "files": (), "calls": 0} for row in listing]
-    listing = [row for row in listing if row["unresolved"] or row["files"] or row["elsewhere"]]
+    listing = [target if target["name"] in gone else {**target, "files": (), "calls": 0} for target in listing]
+    listing = [target for target in listing if target["unresolved"] or target["files"] or target["elsewhere"]]
     affected = next((impact.affected for _, impact in searched.impacts), None)
     return listing, change_text(change, affected, counter(budget.tokenizer), budget.max_tokens)
 
@@ -243,8 +243,8 @@ def _best_entities(sections: Sequence[Section], searched: Searched, budget: Budg
             if candidate.value < best - value_range(searched, budget):
                 continue
             chunk = candidate.chunk.id
-            row = (-candidate.hit.relevance, rank, position, chunk)
-            ranked[chunk] = min(row, ranked.get(chunk, row))
+            rated = (-candidate.hit.relevance, rank, position, chunk)
+            ranked[chunk] = min(rated, ranked.get(chunk, rated))
     kept = {chunk for *_, chunk in sorted(ranked.values())[: scope.entity_limit]}
     chosen = (
         replace(section, candidates=tuple(other for other in section.candidates if other.chunk.id in kept))

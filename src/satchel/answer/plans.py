@@ -315,8 +315,8 @@ def written_names(query: Query) -> list[str]:
 def own_files(query: Query) -> list[str]:
     """Return the file names of the trace without those of other people's packages, the innermost frame first."""
     paths = [*(frame.path for frame in query.trace.places if frame.path), *(mention.text for mention in query.paths)]
-    own = (path.rpartition("/")[2] for path in paths if not is_vendored(path))
-    return list(dict.fromkeys(own))[:FAILURE_FILES]
+    names = (path.rpartition("/")[2] for path in paths if not is_vendored(path))
+    return list(dict.fromkeys(names))[:FAILURE_FILES]
 
 
 PLANS = (PREMORTEM, BRIEF, FAILURE)

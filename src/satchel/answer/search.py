@@ -70,7 +70,10 @@ def search(
     `with_impact` adds dependents of the change, or of the definition that the question names. Lessons follow from the
     `files` of a situation, else from those that are found.
     """
-    found = [(own, _findings(asked, scope, max_tokens, own, files, with_impact=with_impact)) for own in resources.every]
+    found = [
+        (workspace, _findings(asked, scope, max_tokens, workspace, files, with_impact=with_impact))
+        for workspace in resources.every
+    ]
     return Searched(asked, scope, tuple(found))
 
 
@@ -87,12 +90,19 @@ def _findings(
         impact = impact_of_question(query, resources.store)
     meaning = resources.meaning(asked.query)
     plan = plan_of(asked, scope, resources.kinds())
-    rows, failures = _WorkspaceSearch(asked, scope, max_tokens, resources, query, meaning, impact).gathered(
-        plan.sections, files
-    )
-    rows = _at_places(query, rows) if query.only_places else rows
+    searched_sections, failures = _WorkspaceSearch(
+        asked, scope, max_tokens, resources, query, meaning, impact
+    ).gathered(plan.sections, files)
+    searched_sections = _at_places(query, searched_sections) if query.only_places else searched_sections
     embedder_failures = [meaning.failure] if meaning is not None and meaning.failure is not None else []
-    return Findings(query, plan, impact, round_robin(rows) if plan.unique else rows, failures, embedder_failures)
+    return Findings(
+        query,
+        plan,
+        impact,
+        round_robin(searched_sections) if plan.unique else searched_sections,
+        failures,
+        embedder_failures,
+    )
 
 
 @dataclass(frozen=True)
@@ -112,15 +122,15 @@ class _WorkspaceSearch:
     ) -> tuple[list[Gathered], list[Failure]]:
         """Return the results of all sections. Lessons follow from the `files` of a situation, else from those found."""
         deferred = [section for section in sections if gives_lessons(self.asked, self.scope, self.query, section.kind)]
-        rows, failures = self._gather([section for section in sections if section not in deferred])
+        searched_sections, failures = self._gather([section for section in sections if section not in deferred])
         if deferred:
-            question_files, unsearched = (list(files), []) if files else self._files_of_question(rows)
+            question_files, unsearched = (list(files), []) if files else self._files_of_question(searched_sections)
             found, more = self._gather(deferred, question_files)
-            bearing = [_with_texts(row, self.resources.store_of(row.section.kind)) for row in found]
-            rows = [*rows, *_best_lessons(bearing, self.max_tokens)]
-            rows.sort(key=lambda row: sections.index(row.section))
+            bearing = [_with_texts(gathered, self.resources.store_of(gathered.section.kind)) for gathered in found]
+            searched_sections = [*searched_sections, *_best_lessons(bearing, self.max_tokens)]
+            searched_sections.sort(key=lambda gathered: sections.index(gathered.section))
             failures += [*unsearched, *more]
-        return rows, failures
+        return searched_sections, failures
 
     def _gather(
         self, sections: Sequence[PlannedSection], question_files: Sequence[str] | None = None
@@ -129,13 +139,18 @@ class _WorkspaceSearch:
         search = partial(self._section, question_files=question_files)
         return gather(sections, search, self.resources.open_executor, self.scope.deadline_seconds)
 
-    def _files_of_question(self, rows: Sequence[Gathered]) -> tuple[list[str], list[Failure]]:
+    def _files_of_question(self, searched_sections: Sequence[Gathered]) -> tuple[list[str], list[Failure]]:
         """Return the files the question leads to, best first; code and documents are searched if they were not yet."""
         failures: list[Failure] = []
-        if all(row.section.kind not in LINE_KINDS for row in rows):
+        if all(gathered.section.kind not in LINE_KINDS for gathered in searched_sections):
             plan = plan_of(self.asked, replace(self.scope, kinds=LINE_KINDS), self.resources.kinds())
-            rows, failures = self._gather(plan.sections)
-        paths = [hit.chunk.location.path for row in rows for hit in row.result.hits if hit.chunk.location is not None]
+            searched_sections, failures = self._gather(plan.sections)
+        paths = [
+            hit.chunk.location.path
+            for gathered in searched_sections
+            for hit in gathered.result.hits
+            if hit.chunk.location is not None
+        ]
         return list(dict.fromkeys(paths)), failures
 
     def _section(self, section: PlannedSection, question_files: Sequence[str] | None) -> SearchResult:
@@ -146,8 +161,8 @@ class _WorkspaceSearch:
             from satchel.search.rank_without_query import known_records
 
             # Sections of a plan that may match the same records: each gets enough records to keep some of its own.
-            most = scope.limit * 3
-            return known_records(store, kind, section.ranked_by, limit=most, filters=filters, now=asked.now)
+            limit = scope.limit * 3
+            return known_records(store, kind, section.ranked_by, limit=limit, filters=filters, now=asked.now)
         has_floor = scope.min_score is None and asked.change is None and kind is not Kind.CODE
         # What a change or a definition concerns is found by relations, not by meaning.
         worded = query if self.impact is None else None

@@ -135,7 +135,7 @@ class Section:
     def ranked(self) -> list[Candidate]:
         """The candidates by priority, whether pinned or not."""
         return sorted(
-            self.candidates, key=lambda candidate: (-priority(candidate), candidate.chunk.id, candidate.place)
+            self.candidates, key=lambda candidate: (-priority(candidate), candidate.chunk.id, candidate.first_line)
         )
 
 
@@ -154,7 +154,12 @@ def by_priority(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     return tuple(
         sorted(
             candidates,
-            key=lambda candidate: (not candidate.pinned, -priority(candidate), candidate.chunk.id, candidate.place),
+            key=lambda candidate: (
+                not candidate.pinned,
+                -priority(candidate),
+                candidate.chunk.id,
+                candidate.first_line,
+            ),
         )
     )
 

@@ -3,8 +3,9 @@
 Shown lines of a file are left out even if they moved, until they change; a record is left out until its text changes or
 more of it can be shown. One reference line names each item that would have been shown.
 
-A ledger is one file for each session, with one line for each answer: a list of `Row`s without text, ids, line numbers
-and keyed hashes only. The name of the file is a hash of the session's id, because an id may have any characters.
+A ledger is one file for each session, with one line for each answer: a list of `SentItem`s without text, ids, line
+numbers and keyed hashes only. The name of the file is a hash of the session's id, because an id may have any
+characters.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class SentLines(NamedTuple):
     first: str
 
 
-class Row(NamedTuple):
+class SentItem(NamedTuple):
     """One item that was shown.
 
     A file has `lines`. A record has the `digest` of its full text and the number of characters that were shown, -1 for
@@ -66,7 +67,7 @@ class Row(NamedTuple):
 class Ledger(NamedTuple):
     """The content of one file: its rows, oldest first, and a hash of them as its state."""
 
-    rows: tuple[Row, ...] = ()
+    items: tuple[SentItem, ...] = ()
     state: str = EMPTY
 
 
@@ -84,7 +85,7 @@ class SessionFile:
         former = raw[: int(length)] if length.isdecimal() else raw
         return _parsed(former if _state(former) == state else raw)
 
-    def append(self, sent_items: Sequence[Row]) -> None:
+    def append(self, sent_items: Sequence[SentItem]) -> None:
         """Add the items of one answer."""
         state_files.append(self.path, f"{_ENCODE(sent_items)}\n".encode("ascii"), most=MAX_BYTES)
 
@@ -113,7 +114,7 @@ def read_ledger(file: SessionFile, state: str) -> tuple[Ledger, tuple[Failure, .
         return Ledger(), (_unusable(error),)
 
 
-def add_rows(file: SessionFile, ledger: Ledger, sent_items: Sequence[Row]) -> Failure | None:
+def add_items(file: SessionFile, ledger: Ledger, sent_items: Sequence[SentItem]) -> Failure | None:
     """Add the items of an answer to a ledger. The first answer of a session removes ledgers unchanged for long."""
     try:
         file.append(sent_items)
@@ -141,16 +142,16 @@ def _state(raw: bytes) -> str:
 
 def _parsed(raw: bytes) -> Ledger:
     """Return the rows of a file, without a line that a crash cut in two: what it had is shown again."""
-    sent_items: list[Row] = []
+    sent_items: list[SentItem] = []
     for line in raw.split(b"\n"):
         with suppress(ValueError, TypeError):
-            sent_items += [_row(*fields) for fields in json.loads(line)]
+            sent_items += [_item(*fields) for fields in json.loads(line)]
     return Ledger(tuple(sent_items), _state(raw))
 
 
-def _row(key: Any, digest: Any, length: Any, lines: Any, places: Any) -> Row:
+def _item(key: Any, digest: Any, length: Any, lines: Any, places: Any) -> SentItem:
     shown = tuple(SentLines(int(start), int(end), digest, first) for start, end, digest, first in lines)
-    return Row(key, digest, int(length), shown, bool(places))
+    return SentItem(key, digest, int(length), shown, bool(places))
 
 
 FIRST_LINE_BYTES = 4
@@ -195,7 +196,7 @@ class Account:
     _referrals: dict[str, _Referral] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for key, digest, length, lines, places in self.ledger.rows:
+        for key, digest, length, lines, places in self.ledger.items:
             if lines and not (places and self.shows_lines):
                 self._lines.setdefault(key, []).extend(lines)
             if digest:
@@ -215,7 +216,11 @@ class Account:
         Candidates that begin within the first `room` tokens get a reference.
         """
         kinds = {candidate.group: candidate.kind for candidate in candidates}
-        history = {group: self._history(kinds[group], group, own) for group, own in lines.items() if group in kinds}
+        history = {
+            group: self._history(kinds[group], group, lines_of_file)
+            for group, lines_of_file in lines.items()
+            if group in kinds
+        }
         kept: list[Candidate] = []
         spent = 0.0
         for candidate in by_priority(candidates):
@@ -262,11 +267,11 @@ class Account:
         return self._record(candidate, is_referred=True)
 
     def sift_node(
-        self, candidate: Candidate, place: tuple[Lines, Range] | None, *, is_referred: bool
+        self, candidate: Candidate, shown_range: tuple[Lines, Range] | None, *, is_referred: bool
     ) -> Candidate | None:
-        """Return the part of a node of a graph that the session lacks; the node may have a `place` in a file."""
-        if place is not None:
-            lines, span = place
+        """Return the part of a node of a graph that the session lacks; the node may have a `shown_range` in a file."""
+        if shown_range is not None:
+            lines, span = shown_range
             history = self._ranges(f"{candidate.kind}:{lines.path}", lines)
             if history.ranges and not _remaining([span], history, answer_weights.SLIVER_TOKENS):
                 if is_referred:
@@ -285,17 +290,19 @@ class Account:
             for referral in self._referrals.values()
         )
 
-    def rows(self, items: Iterable[ContextItem]) -> list[Row]:
+    def sent_items(self, items: Iterable[ContextItem]) -> list[SentItem]:
         """Return the items of the answer as rows of the ledger."""
         sent_items = []
         for item in items:
             if item.location is not None and item.spans:
-                sent_items.append(Row(item.id, lines=self._sent_pieces(item), places=not self.shows_lines))
+                sent_items.append(SentItem(item.id, lines=self._sent_pieces(item), places=not self.shows_lines))
                 continue
             length = -1 if item.detail is Detail.FULL else len(item.content)
             digests = {self._digests.get(identity, "") for identity in (item.id, *item.origins)} - {""}
-            sent_items += [Row(item.id, digest, length) for digest in sorted(digests) or [self.digest(item.content)]]
-            sent_items += self._node_row(item)
+            sent_items += [
+                SentItem(item.id, digest, length) for digest in sorted(digests) or [self.digest(item.content)]
+            ]
+            sent_items += self._sent_node(item)
         return sent_items
 
     def _sent_pieces(self, item: ContextItem) -> tuple[SentLines, ...]:
@@ -316,16 +323,17 @@ class Account:
         first = self.digest(text.partition("\n")[0], size=FIRST_LINE_BYTES)
         return SentLines(*span, self.digest(text, stale=stale), first)
 
-    def _node_row(self, item: ContextItem) -> list[Row]:
+    def _sent_node(self, item: ContextItem) -> list[SentItem]:
         """Return a complete node of a file as lines of that file, because the next answer may show the file."""
-        place = item.metadata.get("node", {}).get("location")
-        if place is None or item.detail is not Detail.FULL or Kind(item.source) is Kind.NOTE:
+        location = item.metadata.get("node", {}).get("location")
+        if location is None or item.detail is not Detail.FULL or Kind(item.source) is Kind.NOTE:
             return []
-        start, _, end = place["lines"].partition("-")
+        start, _, end = location["lines"].partition("-")
         stale = "freshness" in item.metadata["node"]
         return [
-            Row(
-                f"{item.source}:{place['file']}", lines=(self._sent(item.content, (int(start), int(end)), stale=stale),)
+            SentItem(
+                f"{item.source}:{location['file']}",
+                lines=(self._sent(item.content, (int(start), int(end)), stale=stale),),
             )
         ]
 
@@ -390,16 +398,16 @@ class Account:
         if not history.ranges:
             return candidate
         is_companion = candidate.companion_of is not None  # then its lines are not those of its chunk
-        own = (location.start_line, location.end_line)
-        new = subtract([own], history.ranges)
-        if not is_companion and new == [own]:
+        full_range = (location.start_line, location.end_line)
+        new = subtract([full_range], history.ranges)
+        if not is_companion and new == [full_range]:
             return candidate
         minimum = 0 if is_companion else answer_weights.SLIVER_TOKENS
         # Where the session has everything that the candidate could show, its steps need not be computed.
         is_sent = not is_companion and not any(
             map(str.strip, (line for a, b in new for line in history.lines.lines[a - 1 : b]))
         )
-        whole = [own] if is_sent else joined(candidate.steps[0].ranges)
+        whole = [full_range] if is_sent else joined(candidate.steps[0].ranges)
         rest = [] if is_sent else _remaining(whole, history, minimum)
         if rest == whole:
             return candidate

@@ -234,7 +234,7 @@ def as_blocks(context: Context) -> Blocks:
 
 def as_sources(context: Context) -> Attributed:
     """Return the context with the source of each entity that it shows."""
-    sources = tuple(_source(item, row) for item in context.items for row in _rows(item))
+    sources = tuple(_source(item, entity) for item in context.items for entity in _entities(item))
     short, out = shortened(context.items), _excluded(context)
     parts = [f"{count} {what}" for count, what in ((short, "shortened"), (out, "left out")) if count]
     return Attributed(context.text, sources, context.token_count, bool(parts), ", ".join(parts) or None)
@@ -242,49 +242,51 @@ def as_sources(context: Context) -> Attributed:
 
 def _excluded(context: Context) -> int:
     """Return how many entities of the results are not shown, else how many omissions there are."""
-    shown = {row["id"] for item in context.items for row in _rows(item)}
+    shown = {entity["id"] for item in context.items for entity in _entities(item)}
     results = context.meta.get("given")
     if results is not None:
         return int(results["entities"]) - len(shown)
     return len({omission.id for omission in context.overflow} - shown)
 
 
-def _rows(item: ContextItem) -> Sequence[Mapping[str, Any]]:
-    rows = item.metadata.get("entities")
-    if rows:
-        return list(rows)
+def _entities(item: ContextItem) -> Sequence[Mapping[str, Any]]:
+    entities = item.metadata.get("entities")
+    if entities:
+        return list(entities)
     kind = str(item.metadata.get("type") or item.source)
     return [{"id": item.id, "name": item.title, "type": kind, "qualified_name": item.title, "score": item.relevance}]
 
 
-def _source(item: ContextItem, row: Mapping[str, Any]) -> EntitySource:
+def _source(item: ContextItem, entity: Mapping[str, Any]) -> EntitySource:
     path = file_path(item)
-    line = row.get("start_line") or (item.pieces[0].start if path else 0)
-    return EntitySource(row["id"], row["name"], row["type"], path or None, line or None, row["score"])
+    line = entity.get("start_line") or (item.pieces[0].start if path else 0)
+    return EntitySource(entity["id"], entity["name"], entity["type"], path or None, line or None, entity["score"])
 
 
 def _blocks(item: ContextItem) -> list[Block]:
     path = file_path(item)
-    rows = _rows(item)
+    entities = _entities(item)
     if not path:
-        return [Block(_block_entity(rows[0]), rows[0]["score"], None, record_body(item), BlockContext())]
+        return [Block(_block_entity(entities[0]), entities[0]["score"], None, record_body(item), BlockContext())]
     lines = _shown_lines(item.pieces)
-    spans = [(row["start_line"], row["end_line"]) for row in rows]
+    spans = [(entity["start_line"], entity["end_line"]) for entity in entities]
     lines_around = {number for span in spans for number in _lines_around(span, lines, spans)}
     imports = _joined({number: text for number, text in lines.items() if number not in lines_around})
     blocks = []
-    for row, span in zip(rows, spans, strict=True):
+    for entity, span in zip(entities, spans, strict=True):
         around = _lines_around(span, lines, spans)
         code = _joined({number: lines[number] for number in around})
-        context = BlockContext(imports, _related(item, row.get("title", row["qualified_name"])))
+        context = BlockContext(imports, _related(item, entity.get("title", entity["qualified_name"])))
         blocks.append(
-            Block(_block_entity(row), row["score"], Location(path, *span), code, context, around[0] if around else 0)
+            Block(
+                _block_entity(entity), entity["score"], Location(path, *span), code, context, around[0] if around else 0
+            )
         )
     return blocks
 
 
-def _block_entity(row: Mapping[str, Any]) -> BlockEntity:
-    return BlockEntity(row["id"], row["name"], row["type"], row["qualified_name"])
+def _block_entity(entity: Mapping[str, Any]) -> BlockEntity:
+    return BlockEntity(entity["id"], entity["name"], entity["type"], entity["qualified_name"])
 
 
 def _shown_lines(pieces: Sequence[Piece]) -> dict[int, str]:
@@ -357,12 +359,12 @@ def with_related(items: Sequence[ContextItem], packing: Packing, resources: Reso
     for workspace in resources.every:
         own_chunks = [chunk for chunk in shown.values() if _location(chunk).path.startswith(workspace.prefix)]
         neighbours |= _Surroundings(workspace.store, workspace.lines, workspace.prefix).around(own_chunks)
-    rows = [
+    related = [
         {shown[origin].title: neighbours[origin] for origin in item.origins if origin in neighbours} for item in items
     ]
     return tuple(
-        replace(item, metadata={**item.metadata, "related": row}) if row else item
-        for item, row in zip(items, rows, strict=True)
+        replace(item, metadata={**item.metadata, "related": related_of_item}) if related_of_item else item
+        for item, related_of_item in zip(items, related, strict=True)
     )
 
 
@@ -387,15 +389,20 @@ class _Surroundings:
 
         A chunk that is not of this store, such as an entity from elsewhere, is found by the path and name of its place.
         """
-        places = {chunk.id: (str(chunk.kind), _location(chunk).path.removeprefix(self._prefix)) for chunk in chunks}
-        documents = {place: self._store.document(Kind(place[0]), place[1]) for place in sorted({*places.values()})}
-        rows_of = {place: document.rows for place, document in documents.items() if document is not None}
+        document_keys = {
+            chunk.id: (str(chunk.kind), _location(chunk).path.removeprefix(self._prefix)) for chunk in chunks
+        }
+        documents = {
+            document_key: self._store.document(Kind(document_key[0]), document_key[1])
+            for document_key in sorted({*document_keys.values()})
+        }
+        rows_of = {document_key: document.rows for document_key, document in documents.items() if document is not None}
         self._code.load(row for rows in rows_of.values() for row in rows)
         neighbours = {}
         for chunk in chunks:
-            named = [row for row in rows_of.get(places[chunk.id], ()) if self._code.part(row).name]
-            own = [row for row in named if identity_of(self._code.document_of(row), self._code.part(row)) == chunk.id]
-            alike = own or [row for row in named if self._code.part(row).name == chunk.title]
+            named = [row for row in rows_of.get(document_keys[chunk.id], ()) if self._code.part(row).name]
+            exact = [row for row in named if identity_of(self._code.document_of(row), self._code.part(row)) == chunk.id]
+            alike = exact or [row for row in named if self._code.part(row).name == chunk.title]
             if alike:
                 start = _location(chunk).start_line
                 neighbours[chunk.id] = self._around(min(alike, key=lambda row: abs(self._code.part(row).start - start)))

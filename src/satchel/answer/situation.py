@@ -243,16 +243,16 @@ def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: floa
     count = counter(budget.tokenizer).count
     # Tokens of the head, section titles and footer with its notes; an upper estimate, the remaining room is filled.
     room = budget.max_tokens - 90 - min(need, budget.max_tokens * HISTORY_SHARE)
-    rows: list[tuple[Guide, Candidate, int]] = []
+    guided: list[tuple[Guide, Candidate, int]] = []
     for guide in sorted(guides, key=lambda guide: (not guide.must, -guide.priority)):
-        made = _candidate(guide, len(rows))
+        made = _candidate(guide, len(guided))
         candidate = made if account is None else account.new_part(made)
         if candidate is not None:
             frame = FRAMES[request.form.format].item + count(guide.title)
-            rows.append((guide, replace(candidate, size=count(guide.texts[0])), frame))
-    later = sum(candidate.size + frame for _, candidate, frame in rows)
+            guided.append((guide, replace(candidate, size=count(guide.texts[0])), frame))
+    later = sum(candidate.size + frame for _, candidate, frame in guided)
     candidates = []
-    for guide, whole, frame in rows:
+    for guide, whole, frame in guided:
         later -= whole.size + frame
         candidate = whole
         if whole.size + frame > room:

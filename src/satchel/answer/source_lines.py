@@ -321,22 +321,22 @@ def conditions(lines: Sequence[str], first: int, start: int) -> Iterator[Range]:
     Blocks are told by their indentation. Of another branch, such as `else`, the opening of its statement is one, too.
     """
     minimum, depth, rank = _depth(lines[first - 1]), _depth(lines[start - 1]), _rank(lines[start - 1].strip())
-    for number, text, own in _statements(lines, range(start - 1, first, -1)):
-        if minimum < own < depth or (own == depth and _rank(text) < rank):
+    for number, text, depth_of_line in _statements(lines, range(start - 1, first, -1)):
+        if minimum < depth_of_line < depth or (depth_of_line == depth and _rank(text) < rank):
             # A condition of several lines ends with the first one after which a block begins.
-            rows = range(number, min(number + 4, start))
-            yield number, next((row for row in rows if _OPENS.search(lines[row - 1])), number)
-            depth, rank = own, _rank(text)
+            numbers = range(number, min(number + 4, start))
+            yield number, next((opening for opening in numbers if _OPENS.search(lines[opening - 1])), number)
+            depth, rank = depth_of_line, _rank(text)
 
 
 def branch_end(lines: Sequence[str], start: int, end: int, last: int) -> int:
     """Return the end, at most `last`, of the statement that `start`..`end` break off by indentation; `end` if far."""
-    depth = min((own for *_, own in _statements(lines, range(start, end + 1))), default=0)
+    depth = min((depth_of_line for *_, depth_of_line in _statements(lines, range(start, end + 1))), default=0)
     whole = end
     # A short branch: a few lines more than a closed gap.
-    for number, text, own in _statements(lines, range(end + 1, min(end + 9, last) + 1)):
-        if own <= depth:
-            return number if own == depth and text[0] in "})]" and not _OPENS.search(text) else whole
+    for number, text, depth_of_line in _statements(lines, range(end + 1, min(end + 9, last) + 1)):
+        if depth_of_line <= depth:
+            return number if depth_of_line == depth and text[0] in "})]" and not _OPENS.search(text) else whole
         whole = number
     return whole if whole == last else end
 

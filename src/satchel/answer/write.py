@@ -189,12 +189,12 @@ class Page:
         hops = self._next()
         limit = budget.places if max_places is None else max_places
         named = places(packing, filling.terms, limit, hops) if limit else PlaceList()
-        stopped = PLACES if named.rows and stopped != WEAK else stopped
+        stopped = PLACES if named.listed and stopped != WEAK else stopped
         shown = shown._replace(related=related, places=named.lines)
         if budget.max_tokens >= 300:  # smallest budget (tokens) whose footer states the tokens used
             omitted = list(listed(packing)) if budget.max_tokens >= weights.MIN_NAMED else []
             count = 0 if budget.places else OMISSIONS_SHOWN
-            first = tuple(omission_of(packing, *row, 0) for row in omitted[:count])
+            first = tuple(omission_of(packing, *listed_candidate, 0) for listed_candidate in omitted[:count])
             stop, more = str(STOPS.get(stopped, Stop.COMPLETE)), len(omitted) - len(first)
             if stopped == WEAK and not policy.is_weak:  # the head says so where nothing answers well
                 stop = str(_short_because(policy))
@@ -273,7 +273,7 @@ def context_of(filling: Filling, fitted: Fitted, meta: Mapping[str, Any]) -> Con
     budget, tokens = filling.budget, filling.tokens
     redacted = marks(fitted.text)
     needed = {"needed_tokens": fitted.needed} if fitted.needed else {}
-    named = {"places": [location.data for location in fitted.places.rows]} if filling.budget.places else {}
+    named = {"places": [location.data for location in fitted.places.listed]} if filling.budget.places else {}
     limit = filling.policy.limit or budget.max_tokens
     is_weak, has_places = fitted.stopped == WEAK, bool(budget.places and fitted.items)
     overflow = omissions(fitted.packing, fitted.used, budget.max_tokens, limit, is_weak=is_weak, has_places=has_places)

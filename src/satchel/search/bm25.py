@@ -259,13 +259,13 @@ def _hold(
 ) -> list[list[_Parts]]:
     # Terms are read together as long as they cannot have more spans than this, so that memory stays bounded.
     size = max(1_000_000 // max(sum(lexicon.segment_spans[index] for index in segments), 1), 1)
-    rows: list[list[_Parts]] = [[] for _ in segments]
+    held: list[list[_Parts]] = [[] for _ in segments]
     for batch in (terms[at : at + size] for at in range(0, len(terms), size)):
         spread = _spread(lexicon, lexicon.runs(batch, segments), files=files)
         by_level = [_parts(lexicon, *level, len(batch), segments) for level in zip(levels, spread, strict=True)]
-        for row, parts in zip(rows, zip(*by_level, strict=True), strict=True):
-            row += zip(*parts, strict=True)
-    return rows
+        for held_parts, parts in zip(held, zip(*by_level, strict=True), strict=True):
+            held_parts += zip(*parts, strict=True)
+    return held
 
 
 def _parts(

@@ -134,20 +134,22 @@ class Impact(NamedTuple):
             {
                 "name": name, "path": f"{prefix}{next(iter(lines))}", "line": 0, "calls": 0, "exact": 0, "files": [],
                 "unread_files": 0, "named": False, "by_text": language,
-                "unresolved": [{"path": f"{prefix}{path}", "lines": own} for path, own in lines.items()],
+                "unresolved": [{"path": f"{prefix}{path}", "lines": numbers} for path, numbers in lines.items()],
             }
             for name, language, lines in self.by_text
         ]  # fmt: skip
 
     def _elsewhere(self, target: CodeDefinition, prefix: str) -> list[dict[str, Any]]:
-        return [{"path": f"{prefix}{path}", "lines": own} for path, own in self.elsewhere.get(target, {}).items()]
+        return [
+            {"path": f"{prefix}{path}", "lines": numbers} for path, numbers in self.elsewhere.get(target, {}).items()
+        ]
 
 
 def _listed_heads(target: CodeDefinition, found: Heads, told: str, prefix: str) -> dict[str, Any]:
     files: dict[str, list[CodeDefinition]] = defaultdict(list)
     for head in found.heads:
         files[head.path].append(head)
-    rows = [
+    listed = [
         {
             "path": f"{prefix}{path}", "lines": [definition.line for definition in definitions], "uses": [],
             "definitions": [(definition.line, definition.qualified) for definition in definitions], "test": is_secondary(path),
@@ -155,9 +157,9 @@ def _listed_heads(target: CodeDefinition, found: Heads, told: str, prefix: str) 
         for path, definitions in files.items()
     ]  # fmt: skip
     unresolved = [{"path": f"{prefix}{path}", "lines": lines} for path, lines in found.unresolved.items()]
-    place = {"name": target.qualified, "path": f"{prefix}{target.path}", "line": target.line}
+    location = {"name": target.qualified, "path": f"{prefix}{target.path}", "line": target.line}
     counts = {"told": told, "definitions": len(found.heads), "at_least": found.is_cut, "calls": 0}
-    return {**place, **counts, "files": rows, "unread_files": 0, "unresolved": unresolved}
+    return {**location, **counts, "files": listed, "unread_files": 0, "unresolved": unresolved}
 
 
 def _listed(sites: Sequence[CallSite], prefix: str) -> list[dict[str, Any]]:
@@ -168,7 +170,7 @@ def _listed(sites: Sequence[CallSite], prefix: str) -> list[dict[str, Any]]:
     files: dict[str, list[CallSite]] = {}
     for site in sorted(sites, key=lambda site: site.secondary):
         files.setdefault(site.path, []).append(site)
-    rows = []
+    listed = []
     for path, own_sites in files.items():
         every = {site.line for site in own_sites if site.how == "call"}
         calls = sorted({site.line for site in own_sites if site.how == "call" and not site.is_possible})
@@ -177,8 +179,8 @@ def _listed(sites: Sequence[CallSite], prefix: str) -> list[dict[str, Any]]:
         names = list(dict.fromkeys(site.name for site in own_sites if site.name))
         is_test = all(call_site.secondary for call_site in own_sites)
         lines = {"lines": calls, "possible": possible, "uses": uses}
-        rows.append({"path": f"{prefix}{path}", **lines, "names": names, "test": is_test})
-    return rows
+        listed.append({"path": f"{prefix}{path}", **lines, "names": names, "test": is_test})
+    return listed
 
 
 def impact_of_question(query: Query, store: Store) -> Impact | None:
@@ -203,7 +205,7 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
     between = 0 if CALLS.search(query.text) else MAX_BETWEEN  # who asks for calls asks for no tests beyond them
     callers = [(target, dependents.depend_on(target, MAX_FILES, between)) for target in targets]
     uses = {target: dependents.uses(target) for target in targets}
-    used = [site for own in uses.values() for site in own]
+    used = [site for sites in uses.values() for site in sites]
     unresolved = {
         target: relations.unresolved(target, (*found.sites, *used), has_uses=True) for target, found in callers
     }
@@ -228,7 +230,11 @@ def _by_text(text: str, relations: Relations) -> Iterator[tuple[str, str, Mappin
                 lines.setdefault(document.key, []).append(file.line_at(offset))
                 languages.append(document.language)
         if lines:
-            yield name, max(languages, key=languages.count), {path: sorted(set(own)) for path, own in lines.items()}
+            yield (
+                name,
+                max(languages, key=languages.count),
+                {path: sorted(set(numbers)) for path, numbers in lines.items()},
+            )
 
 
 def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:

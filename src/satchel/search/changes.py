@@ -129,19 +129,24 @@ class Changes:
             if change.time >= since:
                 for touched in change.paths:
                     counts.setdefault(touched, []).append(change)
-        rows = [
-            FileChurn(self._safe(name), len(rows), len({row.author for row in rows}), max(row.time for row in rows))
-            for name, rows in counts.items()
+        churned = [
+            FileChurn(
+                self._safe(name),
+                len(churned),
+                len({commit.author for commit in churned}),
+                max(commit.time for commit in churned),
+            )
+            for name, churned in counts.items()
         ]
-        return sorted(rows, key=lambda row: (-row.commits, -row.authors, row.path))[:limit]
+        return sorted(churned, key=lambda commit: (-commit.commits, -commit.authors, commit.path))[:limit]
 
     def authors(self, path: str, limit: int) -> list[Author]:
         """Return the authors of changes below a path, most commits first."""
         times: dict[str, list[float]] = {}
         for change in self._of(self._present(path)):
             times.setdefault(self._safe(change.author), []).append(change.time)
-        rows = [Author(name, len(when), min(when), max(when)) for name, when in times.items()]
-        return sorted(rows, key=lambda author: (-author.commits, author.name))[:limit]
+        authors = [Author(name, len(when), min(when), max(when)) for name, when in times.items()]
+        return sorted(authors, key=lambda author: (-author.commits, author.name))[:limit]
 
     def overview(self, path: str) -> Overview:
         """Return a map of a folder: its contents by size, how often they changed, and examples of questions."""
@@ -149,11 +154,11 @@ class Changes:
         changes = self._of(path)
         since = changes[0].time - HOT_DAYS * DAY_SECONDS if changes else 0.0
         recent = [change for change in changes if change.time >= since]
-        rows = [
+        commits = [
             ("" if is_routine_commit(change.subject, change.author) else change.subject, change.paths)
             for change in recent
         ]
-        return overview(self._store, path, since, rows, self._allow)
+        return overview(self._store, path, since, commits, self._allow)
 
     def _read(self) -> Iterator[CommitChange]:
         """Yield the visible commits under present paths.

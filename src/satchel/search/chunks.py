@@ -76,7 +76,7 @@ def in_workspace(hit: Hit, prefix: str) -> Hit:
         title = f"{prefix}{title}" if title == location.path else title
         location = location._replace(path=f"{prefix}{location.path}")
     fields = {name: f"{prefix}{value}" if name == ITEM_KEY else value for name, value in chunk.fields.items()}
-    copies = tuple(place._replace(path=f"{prefix}{place.path}") for place in hit.copies)
+    copies = tuple(copy._replace(path=f"{prefix}{copy.path}") for copy in hit.copies)
     return hit._replace(chunk=replace(chunk, id=identity, title=title, location=location, fields=fields), copies=copies)
 
 

@@ -197,7 +197,7 @@ def _is_exchanged(subject: Sequence[str], before: Sequence[str], old: Sequence[s
         return False
     if any(map(_is_number, (*old, *new))):
         return _is_same_quantity(old, new)
-    if any(_are_alternatives(one, other) for one in old for other in new):
+    if any(_are_alternatives(first, other) for first in old for other in new):
         return known["many"].isdisjoint(before)
     if any(map(_describes, (*old, *new))):
         return False
@@ -213,8 +213,8 @@ def _is_same_quantity(old: Sequence[str], new: Sequence[str]) -> bool:
         return False
     pairs = list(zip(old, new, strict=True))
     return all(
-        (_is_number(one) and _is_number(other)) or _stem(one) == _stem(other) or _are_alternatives(one, other)
-        for one, other in pairs
+        (_is_number(first) and _is_number(other)) or _stem(first) == _stem(other) or _are_alternatives(first, other)
+        for first, other in pairs
     )
 
 
@@ -236,9 +236,9 @@ def _describes(word: str) -> bool:
     return not _is_name(word) and (lower in _known()["descriptions"] or _DESCRIBES.fullmatch(lower) is not None)
 
 
-def _are_alternatives(one: str, other: str) -> bool:
+def _are_alternatives(first: str, other: str) -> bool:
     known = _alternatives()
-    return not known.get(one.lower(), frozenset()).isdisjoint(known.get(other.lower(), frozenset()))
+    return not known.get(first.lower(), frozenset()).isdisjoint(known.get(other.lower(), frozenset()))
 
 
 def _is_attribute(subject: Sequence[str]) -> bool:
@@ -255,16 +255,16 @@ def _is_role(rest: Sequence[str]) -> bool:
     return rest[0].lower() in _BE and len(rest) > 1 and _is_attribute(rest[1:])
 
 
-def differs_in_fact(one: str, other: str) -> bool:
+def differs_in_fact(left: str, other: str) -> bool:
     """Return whether two texts differ in a name, a number, a verb or a negation, so that neither repeats the other."""
     known = _known()
     told, said = (
         {word: _stem(word.strip(".")) for word in _WORD.findall(re.sub("[\u2019']s\\b", "", text))}
-        for text in (one, other)
+        for text in (left, other)
     )
     only = [word for word, mark in told.items() if mark not in said.values()]
     only += [word for word, mark in said.items() if mark not in told.values()]
-    first = frozenset(_SENTENCE_START.findall(one) + _SENTENCE_START.findall(other))
+    first = frozenset(_SENTENCE_START.findall(left) + _SENTENCE_START.findall(other))
     apart = known["negations"] | known["verbs"]
     return any(_is_number(word) or word.lower() in apart or (_is_name(word) and word not in first) for word in only)
 

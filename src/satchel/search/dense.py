@@ -74,9 +74,9 @@ def similar_chunks(lexicon: Lexicon, likeness: Likeness) -> Similar:
     if len(likeness.rows):
         order = np.argsort(likeness.rows, kind="stable")
         embedded = likeness.rows[order]
-        place = np.minimum(np.searchsorted(embedded, rows), len(embedded) - 1)
-        has_vector = (embedded[place] == rows) & lexicon.live_chunk
-        cosine[has_vector] = likeness.values[order][place][has_vector]
+        indices = np.minimum(np.searchsorted(embedded, rows), len(embedded) - 1)
+        has_vector = (embedded[indices] == rows) & lexicon.live_chunk
+        cosine[has_vector] = likeness.values[order][indices][has_vector]
     count = int(has_vector.sum())
     prior, floor = weights.UNRELATED_PRIOR, weights.TABLE_FLOOR if likeness.is_table else weights.VECTOR_FLOOR
     usual = (float(cosine[has_vector].sum()) + prior * weights.UNRELATED_COSINE) / (count + prior)

@@ -96,7 +96,7 @@ class _Sources:
         name = path.rpartition("/")[2]
         named = self._files.get(name) or self._files.get(name.rpartition(".")[0], [])
         shared = [
-            (_shared(written, [*_segments(own)[:-1], name]), own.count("/") + 1, document) for document, own in named
+            (_shared(written, [*_segments(key)[:-1], name]), key.count("/") + 1, document) for document, key in named
         ]
         limit = max((count for count, _, _ in shared), default=0)
         best = [(length, document) for count, length, document in shared if count == limit]
@@ -146,19 +146,19 @@ def traced_places(query: Query, store: Store, lexicon: Lexicon) -> tuple[list[Tr
     tests: set[int] = set()
     failed = set(trace.tests)
     for frame in frames:
-        place = _place(frame, sources)
-        if place is not None:
-            traced.setdefault(place.chunk, place)
-            if frame in failed or secondary[sources.document(place.chunk)]:
-                tests.add(place.chunk)
-    for place in _raising(trace, store, lexicon):
-        if place.chunk not in traced or traced[place.chunk].drifted:
-            traced[place.chunk] = place
+        found_line = _place(frame, sources)
+        if found_line is not None:
+            traced.setdefault(found_line.chunk, found_line)
+            if frame in failed or secondary[sources.document(found_line.chunk)]:
+                tests.add(found_line.chunk)
+    for found_line in _raising(trace, store, lexicon):
+        if found_line.chunk not in traced or traced[found_line.chunk].drifted:
+            traced[found_line.chunk] = found_line
     order = list(traced)
     ranks = [rank for rank, chunk in enumerate(order) if chunk in tests]
     if ranks and ranks[0] > weights.TRACE_TEST_RANK:
         order.insert(weights.TRACE_TEST_RANK, order.pop(ranks[-1]))
-    written = {place.chunk: place for frame in asked for place in _written(frame, sources)}
+    written = {found_line.chunk: found_line for frame in asked for found_line in _written(frame, sources)}
     order += [chunk for chunk in written if chunk not in traced]
     traced = written | traced
     framed = [
@@ -166,7 +166,7 @@ def traced_places(query: Query, store: Store, lexicon: Lexicon) -> tuple[list[Tr
         for rank, chunk in enumerate(order[: weights.TRACE_PLACES])
     ]
     others = (_place(frame, sources) for frame in mentions if frame not in asked)
-    return framed, [place for place in others if place is not None]
+    return framed, [found_line for found_line in others if found_line is not None]
 
 
 def _written(frame: Frame, sources: _Sources) -> Iterator[TracedPlace]:
@@ -373,13 +373,13 @@ def _may_be_folder(mention: Mention, by_name: Mapping[str, object]) -> bool:
 def _files_inside(store: Store, folders: Iterable[str]) -> dict[str, list[int]]:
     """Return the files and documents below each folder that ends with these segments, anywhere in the tree."""
     keys = {kind: [*store.iterate_keys(kind)] for kind in LINE_KINDS}
-    every = words.folded("\n".join(f"/{key}" for own in keys.values() for key in own))
+    every = words.folded("\n".join(f"/{key}" for keys_of_kind in keys.values() for key in keys_of_kind))
     found: dict[str, list[int]] = {}
     for folder in folders:
         part = words.folded(f"/{'/'.join(_segments(folder))}/")
         found[folder] = []
-        for kind, own in keys.items() if part in every else ():
-            below = [key for key in own if part in words.folded(f"/{key}")]
+        for kind, keys_of_kind in keys.items() if part in every else ():
+            below = [key for key in keys_of_kind if part in words.folded(f"/{key}")]
             found[folder] += store.document_ids(kind, below).values()
     return found
 
@@ -402,8 +402,8 @@ def _plain_names(query: Query) -> set[str]:
 def _spelled_otherwise(names: Iterable[str], store: Store) -> dict[str, list[tuple[int, str]]]:
     """Return the files with each of these names in another case, or with accents apart from their letters."""
     asked = {name: words.folded(f"/{name}") for name in names}
-    own = {key.rpartition("/")[2] for kind in LINE_KINDS for key in store.iterate_keys(kind)}
-    rows = store.paths_named([name for name in sorted(own) if words.folded(f"/{name}") in asked.values()], [])
+    file_names = {key.rpartition("/")[2] for kind in LINE_KINDS for key in store.iterate_keys(kind)}
+    rows = store.paths_named([name for name in sorted(file_names) if words.folded(f"/{name}") in asked.values()], [])
     return {name: [row for row in rows if words.folded(f"/{row[1]}").endswith(key)] for name, key in asked.items()}
 
 

@@ -49,7 +49,7 @@ def _newer(store: Store, hit: Hit, text: str, known: set[int], now: float) -> li
     lexicon = store.lexicon(Kind.MEMORY)
     terms = [QueryTerm(term, 1.0, 0.0) for term in dict.fromkeys(terms_of(text))]
     scores = np.where(lexicon.live_chunk, bm25.score(lexicon, terms, files=False).chunk, 0.0)
-    chosen = [place for place in bm25.largest(scores, COMPARED).tolist() if scores[place] > 0]
+    chosen = [index for index in bm25.largest(scores, COMPARED).tolist() if scores[index] > 0]
     rows = stored_rows(store, lexicon.columns.chunk_row[chosen].tolist())
     later = [
         record

@@ -74,7 +74,9 @@ def overview(
     kinds = {name: kind for kind in stamps for name in store.iterate_keys(kind) if not name.endswith("/")}
     sizes = {name: stamps[kind][name].size for name, kind in kinds.items()}
     # A commit counts once for a folder, however many of its files it changed.
-    commits = Counter(place for _, paths in recent for place in {folder for name in paths for folder in _upward(name)})
+    commits = Counter(
+        folder_path for _, paths in recent for folder_path in {folder for name in paths for folder in _upward(name)}
+    )
     inside = {name: size for name, size in sizes.items() if not path or name == path or name.startswith(f"{path}/")}
     sources = sorted(
         (name for name in inside if _is_source(name, kinds[name])),

@@ -400,8 +400,8 @@ def with_everyday_names(query: Query, defined: Container[str]) -> Query:
     zones = {name: [symbol.zone for symbol in query.symbols if symbol.text == name] for name in everyday_names(query)}
     known = {term.term for term in query.terms}
     added = {
-        term: Zone.TITLE if Zone.TITLE in own else Zone.PROSE
-        for name, own in zones.items()
+        term: Zone.TITLE if Zone.TITLE in zones_of_term else Zone.PROSE
+        for name, zones_of_term in zones.items()
         if name in defined
         for term in words.terms_of(name)
         if term not in known
@@ -424,17 +424,17 @@ def without_words(query: Query, names: Container[str]) -> Query:
 
     A class that is called so is still one of the names.
     """
-    own = {symbol.text.lower() for symbol in query.symbols if symbol.text.lower() in names}
-    own -= {symbol.text.lower() for symbol in query.symbols if symbol.form not in _PROSE_FORMS}
-    own -= {match[0].lower() for _, line in query.zones for match in _OF_CODE.finditer(line)}
-    others = {word for _, line in query.zones for word in words.words(line) if word.lower() not in own}
+    named = {symbol.text.lower() for symbol in query.symbols if symbol.text.lower() in names}
+    named -= {symbol.text.lower() for symbol in query.symbols if symbol.form not in _PROSE_FORMS}
+    named -= {match[0].lower() for _, line in query.zones for match in _OF_CODE.finditer(line)}
+    others = {word for _, line in query.zones for word in words.words(line) if word.lower() not in named}
     kept = {term for word in others for term in words.terms_of(word)}
-    stems = {words.stem(name) for name in own} - kept
+    stems = {words.stem(name) for name in named} - kept
     return replace(
         query,
         terms=tuple(term for term in query.terms if term.term not in stems),
         symbols=tuple(
-            symbol for symbol in query.symbols if symbol.form == "capitalised" or symbol.text.lower() not in own
+            symbol for symbol in query.symbols if symbol.form == "capitalised" or symbol.text.lower() not in named
         ),
     )
 
@@ -518,7 +518,7 @@ def _is_proper_compound(word: str) -> bool:
 def _shares(zones: Sequence[tuple[Zone, str]]) -> list[float]:
     """Return the factor of each line: 1, or its share of `weights.PASTED_LINES` in a long pasted run."""
     shares: list[float] = []
-    for pasted, run in groupby(zones, key=lambda row: row[0] in _PASTED):
+    for pasted, run in groupby(zones, key=lambda zoned: zoned[0] in _PASTED):
         length = len(list(run))
         shares += [min(weights.PASTED_LINES / length, 1.0) if pasted else 1.0] * length
     return shares

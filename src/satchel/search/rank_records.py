@@ -294,8 +294,8 @@ def _of_theme(
     lexicon = store.lexicon(kind)
     owners = lexicon.columns.chunk_document
     best = np.zeros((2, len(lexicon.columns.document_id)))
-    for row, values in zip(best, (ranked, matched), strict=True):
-        np.maximum.at(row, owners, np.where(lexicon.live_chunk, values, 0.0))
+    for chunk, values in zip(best, (ranked, matched), strict=True):
+        np.maximum.at(chunk, owners, np.where(lexicon.live_chunk, values, 0.0))
     period = period_in(subject_of(query.text), now)
     inside = np.ones(best.shape[1]) if period is None else recorded(store, lexicon, period)
     if period is not None and not period.subject:

@@ -85,7 +85,7 @@ def known_records(
                 relevance *= demotion[1]
             ranked.append((-relevance, document.key, document, shares))
     if not ranking.last:
-        ranked.sort(key=lambda row: row[:2])
+        ranked.sort(key=lambda ranked_record: ranked_record[:2])
     hits: list[Hit] = []
     for start in range(0, len(ranked), PORTION):
         portion = ranked[start : start + PORTION]

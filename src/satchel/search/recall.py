@@ -142,16 +142,16 @@ def _nearness(
 
     With `meanings` the subject and its nearest rows are compared as vectors, too, beginning with the subject alone.
     """
-    own = _unit(subject)
+    subject_vector = _unit(subject)
     meant = np.zeros(1)
     if meanings is not None:
         meant = _units(StaticTable().embed_query(text) - meanings.mean)
-        nearness = _compared(rows, own, meanings, meant)
+        nearness = _compared(rows, subject_vector, meanings, meant)
     for number in range(1, weights.THEME_ROUNDS + 1):
         best = sorted((index for index in rows if nearness[index] > 0), key=lambda index: (-nearness[index], index))
         seeds = best[: weights.THEME_SEEDS * number]
         feedback = _unit(_sum((rows[index], nearness[index]) for index in seeds))
-        mean = _sum(((own, 1.0), (feedback, 1.0)))
+        mean = _sum(((subject_vector, 1.0), (feedback, 1.0)))
         near = meant
         if meanings is not None and seeds:
             shares = np.array([nearness[index] for index in seeds])
@@ -164,17 +164,19 @@ def _compared(
     rows: Mapping[int, Mapping[str, float]], mean: Mapping[str, float], meanings: _Meanings | None, meant: FloatArray
 ) -> dict[int, float]:
     """Return how near each row is to a mean of words and to one of vectors."""
-    by_words = {index: sum(mean.get(term, 0.0) * weight for term, weight in row.items()) for index, row in rows.items()}
+    by_words = {
+        index: sum(mean.get(term, 0.0) * weight for term, weight in values.items()) for index, values in rows.items()
+    }
     if meanings is None:
         return by_words
     share, products = weights.THEME_TABLE_SHARE, (meanings.vectors @ meant).tolist()
-    return {index: (1 - share) * by_words[index] + share * products[row] for index, row in meanings.rows.items()}
+    return {index: (1 - share) * by_words[index] + share * products[values] for index, values in meanings.rows.items()}
 
 
-def _sum(rows: Iterable[tuple[Mapping[str, float], float]]) -> dict[str, float]:
+def _sum(weighted: Iterable[tuple[Mapping[str, float], float]]) -> dict[str, float]:
     total = dict[str, float]()
-    for row, factor in rows:
-        for term, weight in row.items():
+    for values, factor in weighted:
+        for term, weight in values.items():
             total[term] = total.get(term, 0.0) + weight * factor
     return total
 
@@ -193,8 +195,8 @@ def _rows(store: Store, lexicon: Lexicon, kind: Kind, indices: Iterable[int]) ->
             if frequency[term] < max(len(counts) / 2, 2)  # most records have a common word
         }
         field = documents[ids[index]].fields.get("domain" if kind is Kind.EXPERIENCE else "category")
-        own = {term: weight * math.sqrt(1 - weights.THEME_FIELD) for term, weight in _unit(told).items()}
-        rows[index] = {**own, f"={field}": math.sqrt(weights.THEME_FIELD)}
+        weighted = {term: weight * math.sqrt(1 - weights.THEME_FIELD) for term, weight in _unit(told).items()}
+        rows[index] = {**weighted, f"={field}": math.sqrt(weights.THEME_FIELD)}
     return rows
 
 

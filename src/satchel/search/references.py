@@ -83,5 +83,7 @@ def _found(store: Store, form: str, value: str) -> list[str]:
     naming = [
         (document, found.start()) for document, text in texts.items() if (found := written.search(text)) is not None
     ]
-    naming.sort(key=lambda row: ("\n" in texts[row[0]][: row[1]], -documents[row[0]].created, documents[row[0]].key))
+    naming.sort(
+        key=lambda named: ("\n" in texts[named[0]][: named[1]], -documents[named[0]].created, documents[named[0]].key)
+    )
     return [documents[document].key for document, _ in naming]

@@ -390,10 +390,10 @@ class Relations:
                 continue
             every = (start for start, _ in file.places(name, *file.range(part.start, part.end)))
             for offset in every if is_named else file.textual_calls(name, part.start, part.end):
-                place = (file.path, file.line_at(offset))
-                if place not in told and not self._is_another(file, offset, target):
-                    told.add(place)
-                    lines[file.path].append(place[1])
+                location = (file.path, file.line_at(offset))
+                if location not in told and not self._is_another(file, offset, target):
+                    told.add(location)
+                    lines[file.path].append(location[1])
         return TextualCalls(lines, unread, is_named or target.language == "ruby")
 
     def elsewhere(self, target: CodeDefinition, sites: Iterable[CallSite] = ()) -> dict[str, list[int]]:
@@ -584,8 +584,10 @@ class Relations:
         return next((block for block in blocks if block.row in rows), heir)
 
     def _method(self, owner: CodeDefinition, name: str) -> CodeDefinition | None:
-        own = (definition for definition in self.names.member(owner, name) if isinstance(definition, CodeDefinition))
-        return next((definition for definition in own if last_of(definition.owner) == owner.name), None)
+        definitions = (
+            definition for definition in self.names.member(owner, name) if isinstance(definition, CodeDefinition)
+        )
+        return next((definition for definition in definitions if last_of(definition.owner) == owner.name), None)
 
     def _heirs(self, owner: CodeDefinition) -> list[CodeDefinition]:
         heirs: dict[tuple[str, str], CodeDefinition] = {}
@@ -614,7 +616,9 @@ class Relations:
         if file is not None and file.language != "rust":
             first, last = file.range(part.start, part.end)
             nodes = (node for name in names for node in file.occurrences(name, first, last))
-            around = (one for node in nodes if binding_of(node) is None for one in self.names.enclosing(file, node))
+            around = (
+                target for node in nodes if binding_of(node) is None for target in self.names.enclosing(file, node)
+            )
             found |= dict.fromkeys(definition for definition in around if isinstance(definition, CodeDefinition))
         return [*found]
 
@@ -691,5 +695,5 @@ def far(home: str, path: str) -> int:
     if home == path:
         return 0
     here, there = home.split("/"), path.split("/")
-    shared = next((i for i, (one, other) in enumerate(zip(here, there, strict=False)) if one != other), 0)
+    shared = next((i for i, (first, other) in enumerate(zip(here, there, strict=False)) if first != other), 0)
     return len(here) + len(there) - 2 * shared - 1

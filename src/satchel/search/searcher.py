@@ -184,14 +184,14 @@ def _file_hits(
     members: dict[int, list[int]] = {}
     for number, owner in enumerate(owners):
         members.setdefault(owner, []).append(number)
-    framed = {place.chunk: ranking.frame_strength(place.chunk) for place in ranking.mentions.places}
-    asked = {place.chunk: place.line for place in reversed(ranking.mentions.asked)}
+    framed = {named_place.chunk: ranking.frame_strength(named_place.chunk) for named_place in ranking.mentions.places}
+    asked = {named_place.chunk: named_place.line for named_place in reversed(ranking.mentions.asked)}
     pointed_at = dict.fromkeys(asked, ASKED_STRENGTH) | framed
     shares = rank_files.shares(ranking, lexicon, best).tolist()
     relevances: dict[int, float] = {}
-    indices = places_of([values[own[0]] for own in members.values()])
-    for (chunk, (first, *_)), place in zip(members.items(), indices, strict=True):
-        relevance = relevance_of(strength, shares[first], place)
+    indices = places_of([values[chunks[0]] for chunks in members.values()])
+    for (chunk, (first, *_)), named_place in zip(members.items(), indices, strict=True):
+        relevance = relevance_of(strength, shares[first], named_place)
         relevances[chunk] = max(relevance, relevance_of(pointed_at[chunk])) if chunk in pointed_at else relevance
     minimum = 0.0 if pointed_at else min_share * max(relevances.values(), default=0.0)
     owned = [chunk for chunk, relevance in relevances.items() if relevance >= minimum]
@@ -202,11 +202,11 @@ def _file_hits(
     cosines = similar.cosine[owned].tolist() if similar is not None else [0.0] * len(owned)
     hits = []
     for chunk, row, document, called, cosine in zip(owned, rows, documents, calls, cosines, strict=True):
-        own, pointer_strength = members[chunk], pointed_at.get(chunk, 0.0)
+        chunks, pointer_strength = members[chunk], pointed_at.get(chunk, 0.0)
         signals = file_signals[document] + _part_signals(called, framed.get(chunk, 0.0), cosine, vector_value)
-        spans = tuple([ScoredSpan(starts[span], ends[span], values[span]) for span in own])
+        spans = tuple([ScoredSpan(starts[span], ends[span], values[span]) for span in chunks])
         file_score = 1.0 + FRAME_FILE * pointer_strength if pointer_strength else file_scores[document]
-        hit = Hit(stored[row][1], relevances[chunk], values[own[0]], spans, signals, file_score)
+        hit = Hit(stored[row][1], relevances[chunk], values[chunks[0]], spans, signals, file_score)
         hits.append(_at(hit, asked[chunk]) if chunk in asked else hit)
     hits.sort(key=lambda hit: (-hit.score, hit.chunk.id))
     return hits
@@ -248,8 +248,8 @@ def _file_signals(ranking: rank_files.Ranking, documents: Sequence[int]) -> dict
             if value > 0:
                 signals.append(Signal(shown, round(value, 4), weight))
     for signals, document, rank in zip(signals_by_hit, documents, ranking.file_rank[documents].tolist(), strict=True):
-        place = Signal("file rank", float(rank + 1), -weights.VALUE_FILE_RANK)
-        signals += [*_peripheral_signal(ranking, document), _score_signal(ranking, document), place]
+        file_rank = Signal("file rank", float(rank + 1), -weights.VALUE_FILE_RANK)
+        signals += [*_peripheral_signal(ranking, document), _score_signal(ranking, document), file_rank]
     return dict(zip(documents, map(tuple, signals_by_hit), strict=True))
 
 
@@ -318,7 +318,7 @@ def file_standing(
     share = float(rank_files.shares(ranking, lexicon, spans).max(initial=0.0))
     better = ranking.value > ranking.value[spans].max(initial=-np.inf)
     index = len(distinct(lexicon.columns.span_chunk[better])) + 1
-    own = lexicon.columns.chunk_document == position
-    framed = (relevance_of(frame.strength) for frame in ranking.mentions.places if own[frame.chunk])
+    is_of_file = lexicon.columns.chunk_document == position
+    framed = (relevance_of(frame.strength) for frame in ranking.mentions.places if is_of_file[frame.chunk])
     relevance = max((relevance_of(strength, share, index), *framed))
     return FileStanding(int(ranking.file_rank[position]) + 1, matching, relevance, signals)

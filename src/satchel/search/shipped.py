@@ -78,14 +78,14 @@ def _targets(path: str) -> Iterator[str]:
     names = [*folder.parts[:-1], *(() if folder.stem in ("__init__", "index", "mod") else (folder.stem,))]
     first = next(number for number, name in enumerate(names) if folder_role(f"{name}/_") in TOLD_APART)
     for start in range(first + 1):
-        own = names[start:]
-        yield ".".join(own)
-        yield f"crate::{'::'.join(own)}"
-    own = names[first:]
-    yield f".{'.'.join(own)}"
+        names_inside = names[start:]
+        yield ".".join(names_inside)
+        yield f"crate::{'::'.join(names_inside)}"
+    names_inside = names[first:]
+    yield f".{'.'.join(names_inside)}"
     for up in (".", "..", "../.."):
-        yield f"{up}/{'/'.join(own)}"
-        yield f"{up}/{'/'.join(own)}{folder.suffix}"
+        yield f"{up}/{'/'.join(names_inside)}"
+        yield f"{up}/{'/'.join(names_inside)}{folder.suffix}"
 
 
 def _means(importer: str, target: str, path: str) -> bool:

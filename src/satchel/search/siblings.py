@@ -75,7 +75,9 @@ def with_siblings(result: SearchResult, nouns: Sequence[str], store: Store) -> S
 
 
 def _best_family(noun: str, store: Store, lexicon: Lexicon) -> _Family | None:
-    families = [_family(lexicon, *row) for row in (*_heirs(noun, store, lexicon), *_files(noun, store, lexicon))]
+    families = [
+        _family(lexicon, *members) for members in (*_heirs(noun, store, lexicon), *_files(noun, store, lexicon))
+    ]
     return max(
         families,
         key=lambda family: (len(family.register) > 0, family.base >= 0, family.score, len(family.members)),
@@ -89,7 +91,11 @@ def _shown(family: _Family, store: Store, lexicon: Lexicon) -> dict[int, tuple[f
     limit = BASE_LINES
     found = {row: (weights.NEAR_HEIR, part.start, min(part.start + limit, part.end)) for row, part in parts.items()}
     spans = [(CHANGED, line, family.register[-1]) for line in family.register[:1]]
-    names = [name for name, own in family.spans.items() if np.isin(family.register or own, own).any()]
+    names = [
+        name
+        for name, member_spans in family.spans.items()
+        if np.isin(family.register or member_spans, member_spans).any()
+    ]
     for _, _, _, size, row, start, tests in sorted(_examples(family, names, store))[:1]:
         found[row] = weights.NEAR_HEIR, start, start + min(size, EXAMPLE_LINES)
         spans += [(weights.NEAR_TEST, test, test) for test in tests[-1:]]  # the first one may be an import
@@ -120,8 +126,8 @@ def _family(lexicon: Lexicon, members: Mapping[str, int], base: int) -> _Family:
     columns = lexicon.columns
     spans, files = _units(lexicon, members, 0), _units(lexicon, members, 3)
     is_test = columns.document_secondary[lexicon.span_document] > 0
-    named = spans if base >= 0 else {name: lexicon.document_first_span[own] for name, own in files.items()}
-    tests = {name: own[is_test[own]] for name, own in named.items()}
+    named = spans if base >= 0 else {name: lexicon.document_first_span[positions] for name, positions in files.items()}
+    tests = {name: positions[is_test[positions]] for name, positions in named.items()}
     counts = np.bincount(np.concatenate([*spans.values()]), minlength=len(columns.span_chunk)).astype(float)
     is_own = np.isin(lexicon.span_document, columns.chunk_document[lexicon.chunk_positions(members.values())])
     length = np.maximum(columns.span_words, 1)
@@ -139,8 +145,10 @@ def _units(lexicon: Lexicon, names: Iterable[str], field: int) -> dict[str, IntA
     terms = {name: [words.terms_of(word)[0] for word in words.words(name)] for name in names}
     needed = sorted(set().union(*terms.values()) - words.STOP_WORDS)
     units = {term: posting[field][0] for term, posting in zip(needed, lexicon.postings(needed), strict=True)}
-    known = {name: [units[term] for term in own if term in units] for name, own in terms.items()}
-    return {name: reduce(np.intersect1d, own or [np.zeros(0, np.int64)]) for name, own in known.items()}
+    known = {name: [units[term] for term in terms_of_name if term in units] for name, terms_of_name in terms.items()}
+    return {
+        name: reduce(np.intersect1d, terms_of_name or [np.zeros(0, np.int64)]) for name, terms_of_name in known.items()
+    }
 
 
 def _heirs(noun: str, store: Store, lexicon: Lexicon) -> Iterator[tuple[dict[str, int], int]]:
@@ -151,8 +159,8 @@ def _heirs(noun: str, store: Store, lexicon: Lexicon) -> Iterator[tuple[dict[str
     heirs = {row: bases[base] for row, _, base in store.edges_to(sorted(bases), [EdgeType.INHERITS])}
     places = [place for place in store.places(heirs).values() if not place.secondary]
     for base in dict.fromkeys(heirs.values()):
-        own = {last_of(place.name): place.row for place in places if heirs[place.row] == base}
-        yield from [(dict(islice(own.items(), 200)), base)] if len(own) >= weights.SIBLINGS else ()
+        rows_by_name = {last_of(place.name): place.row for place in places if heirs[place.row] == base}
+        yield from [(dict(islice(rows_by_name.items(), 200)), base)] if len(rows_by_name) >= weights.SIBLINGS else ()
 
 
 def _files(noun: str, store: Store, lexicon: Lexicon) -> Iterator[tuple[dict[str, int], int]]:
@@ -164,4 +172,6 @@ def _files(noun: str, store: Store, lexicon: Lexicon) -> Iterator[tuple[dict[str
         for depth in range(1, len(names) - 1):
             if noun in words.count_terms(words.words(names[depth - 1])) and names[depth] not in _FRONTS:
                 found["/".join(names[:depth])].setdefault(names[depth], document.first_chunk)
-    yield from ((dict(islice(own.items(), 200)), -1) for own in found.values() if len(own) >= weights.SIBLINGS)
+    yield from (
+        (dict(islice(siblings.items(), 200)), -1) for siblings in found.values() if len(siblings) >= weights.SIBLINGS
+    )

@@ -31,14 +31,14 @@ LONG_QUESTION = 40
 project when words that occur nowhere are listed."""
 
 
-def relevance_of(strength: float, share: float = 1.0, place: float = 1.0) -> float:
+def relevance_of(strength: float, share: float = 1.0, rank: float = 1.0) -> float:
     """Return the probability that an item is needed for the answer, 0 to .46; 0 where nothing matches.
 
-    `strength` is that of the answer of its kind, `share` the match of the item in parts of the best one, `place` its
+    `strength` is that of the answer of its kind, `share` the match of the item in parts of the best one, `rank` its
     place among the hits of its kind, from 1.
     """
     full = weights.LARGEST_ODDS * math.pow(strength, weights.STRENGTH_EXPONENT)
-    odds = full * share / math.pow(place, weights.PLACE_EXPONENT)
+    odds = full * share / math.pow(rank, weights.PLACE_EXPONENT)
     return odds / (1 + odds)
 
 
@@ -327,10 +327,13 @@ def _is_joined(word: str, lexicon: Lexicon) -> bool:
     terms = sorted({words.stem(half) for pair in halves for half in pair})
     postings = dict(zip(terms, lexicon.postings(terms), strict=True))
     return any(
-        len(np.intersect1d(one, other, assume_unique=True))
+        len(np.intersect1d(left, other, assume_unique=True))
         for first, second in halves
-        for (one, _), (other, _) in zip(
-            *((row.body, row.name, row.path) for row in (postings[words.stem(first)], postings[words.stem(second)])),
+        for (left, _), (other, _) in zip(
+            *(
+                (postings_of_term.body, postings_of_term.name, postings_of_term.path)
+                for postings_of_term in (postings[words.stem(first)], postings[words.stem(second)])
+            ),
             strict=True,
         )
     )
@@ -359,9 +362,9 @@ def _present(terms: Iterable[str], lexicons: Sequence[Lexicon], among: Sequence[
     missing, present = sorted(terms), set[str]()
     masks = among or [lexicon.live_document for lexicon in lexicons]
     for lexicon, is_live in zip(lexicons, masks, strict=True):
-        rows = lexicon.in_segments(_present, missing, lambda own: 200 + 4 * len(own), partial(_holders, lexicon))
-        held = ((term, own) for row in rows for term, own in zip(missing, row, strict=True))
-        present |= {term for term, own in held if any(is_live[document] for document in own)}
+        rows = lexicon.in_segments(_present, missing, lambda found: 200 + 4 * len(found), partial(_holders, lexicon))
+        held = ((term, found) for row in rows for term, found in zip(missing, row, strict=True))
+        present |= {term for term, found in held if any(is_live[document] for document in found)}
         missing = [term for term in missing if term not in present]
     return present
 

@@ -49,9 +49,9 @@ def _heirs(store: Store, lexicon: Lexicon, kind: Kind, documents: Mapping[int, D
         place_of = dict(zip(ids, places.tolist(), strict=True))
         following: dict[int, str] = {}
         for identity, key in waiting.items():
-            place = place_of.get(key, -1)
-            if place >= 0 and lexicon.live_document[place]:
-                heirs[identity] = place
+            index = place_of.get(key, -1)
+            if index >= 0 and lexicon.live_document[index]:
+                heirs[identity] = index
             elif key in ids and ids[key] in newer:
                 following[identity] = str(newer[ids[key]].fields.get("superseded_by") or "")
         if not following:

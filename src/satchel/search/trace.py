@@ -191,15 +191,15 @@ class _Reader(Struct):
             match = form.match(line)
             if match is None:
                 continue
-            rows = match.groupdict()
-            function = rows.get("function") or (self.function if language in (GO, RUST) else "")
+            groups = match.groupdict()
+            function = groups.get("function") or (self.function if language in (GO, RUST) else "")
             if language == PYTHON and not function:
                 function, self.definition = self.definition, ""
             self.function = ""
-            path, number = rows.get("path") or "", int((rows.get("line") or "0")[:7])
+            path, number = groups.get("path") or "", int((groups.get("line") or "0")[:7])
             self._add(language, Frame(_clean_path(path, function, language), number, function.strip()))
-            self._reported(rows.get("error"))
-            is_panic = language == RUST and " at " in line and not rows.get("error") and "panicked" in line
+            self._reported(groups.get("error"))
+            is_panic = language == RUST and " at " in line and not groups.get("error") and "panicked" in line
             self.awaits = PYTHON if language == PYTHON else RUST if is_panic else ""
             return True
         return False
@@ -213,10 +213,10 @@ class _Reader(Struct):
         for form in _TESTS:
             match = form.match(line)
             if match is not None:
-                rows = match.groupdict()
-                function = rows["function"].strip() if " " in rows["function"] else _test_name(rows["function"])
-                self.tests.append(Frame(rows.get("path") or "", 0, function))
-                self._reported(rows.get("error"))
+                groups = match.groupdict()
+                function = groups["function"].strip() if " " in groups["function"] else _test_name(groups["function"])
+                self.tests.append(Frame(groups.get("path") or "", 0, function))
+                self._reported(groups.get("error"))
                 return True
         return False
 

@@ -104,18 +104,18 @@ def neighbours(seeds: Sequence[tuple[int, float]], store: Store, lexicon: Lexico
     score_of = {int(rows[position]): value for position, value in seeds}
     callables = lexicon.stored(_callables, [position for position, _ in seeds], partial(_callables, store))
     limit = weights.CALL_DEFINITIONS
-    names = dict.fromkeys(name for own, called in callables.values() for name in (own, *called))
+    names = dict.fromkeys(name for caller, called in callables.values() for name in (caller, *called))
     defined = lexicon.fetched(limit, names, partial(definitions_of, store, limit))
     rows_of = {name: [definition.row for definition in rows] for name, rows in defined.items()}
     callers = lexicon.fetched(
-        _callers, dict.fromkeys(own for own, _ in callables.values() if rows_of[own]), partial(_callers, store)
+        _callers, dict.fromkeys(caller for caller, _ in callables.values() if rows_of[caller]), partial(_callers, store)
     )
     gained: dict[int, float] = defaultdict(float)
-    for row, (own, called) in callables.items():
+    for row, (caller, called) in callables.items():
         value = score_of[row]
         _spread(gained, row, value, {r: 1 / len(rows_of[name]) for name in called for r in rows_of[name]})
-        if rows_of[own]:
-            _spread(gained, row, value, dict.fromkeys(callers[own], weights.CALLER_WEIGHT / len(rows_of[own])))
+        if rows_of[caller]:
+            _spread(gained, row, value, dict.fromkeys(callers[caller], weights.CALLER_WEIGHT / len(rows_of[caller])))
     places = lexicon.chunk_positions(gained)
     support[places[places >= 0]] = np.array(list(gained.values()))[places >= 0]
     support[~lexicon.live_chunk] = 0.0

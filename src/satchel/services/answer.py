@@ -155,7 +155,10 @@ class AnswerService:
             return int(match.start()) if match is not None else -1
 
         left = self._root.left_out([pattern], find=find)
-        return [*(f"left out of the index: {place}" for place in left.places.values()), *filter(None, [str(left)])]
+        return [
+            *(f"left out of the index: {location}" for location in left.places.values()),
+            *filter(None, [str(left)]),
+        ]
 
     def search_pattern(self, pattern: str, question: str, options: Mapping[str, Any], where: str = "") -> Matches:
         """As `Satchel.search_pattern`; `options` are those of a request."""

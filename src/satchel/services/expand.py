@@ -137,8 +137,8 @@ def _width(target: HandleTarget) -> float:
 
 
 def _covers(wide: HandleTarget, narrow: HandleTarget) -> bool:
-    one, other = ((target.kind, target.workspace, target.path, target.content_hash) for target in (wide, narrow))
-    if one != other or not wide.path:
+    wider, narrower = ((target.kind, target.workspace, target.path, target.content_hash) for target in (wide, narrow))
+    if wider != narrower or not wide.path:
         return False
     if not wide.ranges or not narrow.ranges:
         return not wide.ranges
@@ -430,8 +430,8 @@ def _first_lines(path: str, text: str) -> tuple[types.Range, ...]:
     lines, found = text.split("\n"), list[types.Range]()
     for part in outline_file(path, text)[1].parts:
         start = part.signature.split("\n")[0].strip()
-        own = range(part.start, part.end + 1) if part.name else ()
-        found += [(line, line) for line in own if start in lines[line - 1]][:1]
+        inside = range(part.start, part.end + 1) if part.name else ()
+        found += [(line, line) for line in inside if start in lines[line - 1]][:1]
     return tuple(found)
 
 

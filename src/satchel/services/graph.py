@@ -101,13 +101,15 @@ def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[StartNo
     if best < 0.14:  # a topic that no kind answers with so much strength gets an empty answer
         return []
     rated = [(factor, hit) for result in results for hit, factor in _factors(result, best)]
-    rated.sort(key=lambda row: (-row[0], row[1].chunk.id))
+    rated.sort(key=lambda rated_hit: (-rated_hit[0], rated_hit[1].chunk.id))
     documents = store.documents({hit.chunk.document for _, hit in rated[:MAX_MATCHES]})
     sources = []
     for index, (factor, hit) in enumerate(rated[:MAX_MATCHES]):
         document = documents[hit.chunk.document]
-        row = _row_in(store, document, hit.chunk.id)
-        sources.append(StartNode(document.first_chunk if row is None else row, factor, walked=index < MAX_SOURCES))
+        rated_hit = _row_in(store, document, hit.chunk.id)
+        sources.append(
+            StartNode(document.first_chunk if rated_hit is None else rated_hit, factor, walked=index < MAX_SOURCES)
+        )
     return sources
 
 
@@ -162,10 +164,10 @@ def _ranked(request: GraphRequest, resources: Resources, found: Sequence[Sequenc
         walks = [done.rated for done in explored]
         if resources.others:
             everywhere = zip(request.queries, explored, zip(*found, strict=True), strict=True)
-            walks = [_beside_others(*row, workspace, resources.every) for row in everywhere]
+            walks = [_beside_others(*rated_node, workspace, resources.every) for rated_node in everywhere]
         nodes = Nodes(workspace.store, workspace.lines, request, workspace.allow, workspace.prefix)
         placed += [(rated, nodes) for rated in (walks[0] if len(walks) == 1 else blended(walks))]
-    return sorted(placed, key=lambda row: -row[0].rating.total) if resources.others else placed
+    return sorted(placed, key=lambda rated_node: -rated_node[0].rating.total) if resources.others else placed
 
 
 def _beside_others(
@@ -256,7 +258,7 @@ def _meta(
 
 def _section(best: Sequence[Placed], every: Sequence[Nodes], request: GraphRequest) -> Section:
     for nodes in every:
-        nodes.load([rated for rated, own in best if own is nodes])
+        nodes.load([rated for rated, walked_nodes in best if walked_nodes is nodes])
     candidates = tuple(nodes.candidate(node) for node, nodes in best)
     section = Section(Kind.NOTE, 1.0, candidates, {}, max(len(best), 1))
     if sum(candidate.size + NODE_FRAME.item for candidate in section.candidates) < request.max_tokens:
@@ -351,8 +353,8 @@ def _sources(
         defined = code_named(resources.store, query)
         if defined:
             starts = [
-                StartNode(one, NAMESAKE if index else 1.0, walked=index < MAX_SOURCES, names=tuple(names))
-                for index, (one, names) in enumerate(defined.items())
+                StartNode(node_row, NAMESAKE if index else 1.0, walked=index < MAX_SOURCES, names=tuple(names))
+                for index, (node_row, names) in enumerate(defined.items())
             ]
             return starts, True, 1.0
     results = [

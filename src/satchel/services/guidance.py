@@ -144,11 +144,11 @@ class GuidanceService:
                 final = situation_request(request, kinds, [Pin(path) for path in supply.paths])
                 final = final if kinds else replace(final, asked=replace(final.asked, query=""))
                 every = dict.fromkeys([*resources.notes, *judging[1], *gathered.notes, *supply.notes])
-                own = [*guides, *self._own_guides(supply)]
+                all_guides = [*guides, *self._own_guides(supply)]
                 hits = [*supply.hits, *self._history(moment, final, kinds, resources)]
                 noted = resources._replace(notes=tuple(every))
                 answer = situation_context(
-                    final, noted, own, hits, {"revision": resources.revision} | meta, moment.files
+                    final, noted, all_guides, hits, {"revision": resources.revision} | meta, moment.files
                 )
         files = {guide.id: guide.fields["file"] for guide in guides if "file" in guide.fields}
         limit = self._root.settings.index_max_file_bytes
@@ -203,8 +203,8 @@ class GuidanceService:
                 continue
             notes += context.notes
             contexts.append(ActiveContext(context, None, "", ()))
-        rows = [Applied(instruction, applies=True, reason=instruction.condition) for instruction in instructions]
-        return rows, contexts, list(dict.fromkeys(notes))
+        rules = [Applied(instruction, applies=True, reason=instruction.condition) for instruction in instructions]
+        return rules, contexts, list(dict.fromkeys(notes))
 
     def _judging(self, judge: AnyJudge | None) -> Judging:
         if judge is not None:

@@ -208,8 +208,8 @@ class MemoryService:
     def lost(self) -> list[str]:
         """Return a note for each earlier folder whose memories probably belong to this root, with its path."""
         root = self._root
-        rows = scope.lost_records(root.memory_store, root.places, lambda: root.first_commit)
-        return [scope.lost_note(count, path, root.places) for count, path in rows]
+        lost = scope.lost_records(root.memory_store, root.places, lambda: root.first_commit)
+        return [scope.lost_note(count, path, root.places) for count, path in lost]
 
     def move(self, old: Path) -> int:
         """Give the records of a folder that was moved or renamed to this root; returns their number.
@@ -239,8 +239,8 @@ class MemoryService:
                 for kind in {kind for kind, _ in broken}:
                     writer.remove(Kind(kind), [key for name, key in broken if name == kind])
                 writer.merge(never)
-        back = [row for row in broken if row not in gone]
-        return Repaired(*([f"{kind} {key}" for kind, key in rows] for rows in (back, gone)))
+        back = [record for record in broken if record not in gone]
+        return Repaired(*([f"{kind} {key}" for kind, key in records] for records in (back, gone)))
 
     def restore(self, *, to_backup: bool = False) -> Restored:
         """Put another file in the place of the memory file; returns from what it was made, and where that is now.

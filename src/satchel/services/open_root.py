@@ -171,11 +171,13 @@ class OpenRoot:
         if self._memory_store is None:
             from satchel.memory.scope import shared_workspace, workspaces_in_sight
 
-            own = workspaces_in_sight(self.places)
-            store = self.memory_place.open(workspaces=(*own, *filter(None, (shared_workspace(self._known_first),))))
+            workspaces = workspaces_in_sight(self.places)
+            store = self.memory_place.open(
+                workspaces=(*workspaces, *filter(None, (shared_workspace(self._known_first),)))
+            )
             self._renew_words(store)
             store.on_write = self.vectors.fill_quickly
-            if self.workspace in own:
+            if self.workspace in workspaces:
                 store.before_commit = partial(self._note_home, store)
             self._memory_store = store
         return self._memory_store

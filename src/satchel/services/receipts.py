@@ -141,11 +141,13 @@ class HandleLedger:
         """Return the ledger of a root."""
         return cls(places.state / "handles" / f"{places.index.name}.jsonl")
 
-    def record(self, rows: Sequence[HandleTarget]) -> None:
+    def record(self, targets: Sequence[HandleTarget]) -> None:
         """Store these handles. If the folder cannot be written, this is only logged."""
-        if not rows:
+        if not targets:
             return
-        lines = "".join(f"{_ENCODE([getattr(target, name) for name in HandleTarget.__slots__])}\n" for target in rows)
+        lines = "".join(
+            f"{_ENCODE([getattr(target, name) for name in HandleTarget.__slots__])}\n" for target in targets
+        )
         try:
             state_files.append(self._path, lines.encode("ascii"), most=MAX_BYTES)
         except OSError as error:
@@ -154,17 +156,17 @@ class HandleLedger:
     def find(self, handles: Iterable[str]) -> Mapping[str, HandleTarget]:
         """Return the last row of each of these handles; unknown ones are left out."""
         names = set(handles)
-        return {target.handle: target for target in self._rows() if target.handle in names}
+        return {target.handle: target for target in self._targets() if target.handle in names}
 
     def shown(self, kind: Kind) -> Counter[str]:
         """Return how many recent answers, in all roots of the user, showed each record of a kind, by its key."""
         ledgers = map(HandleLedger, self._path.parent.glob("*.jsonl"))
-        rows = (target for ledger in ledgers for target in ledger._rows(f'"{kind}"'.encode()))
+        targets = (target for ledger in ledgers for target in ledger._targets(f'"{kind}"'.encode()))
         return Counter(
-            target.id.partition(":")[2] for target in rows if target.kind is kind and target.name != LEFT_OUT
+            target.id.partition(":")[2] for target in targets if target.kind is kind and target.name != LEFT_OUT
         )
 
-    def _rows(self, mark: bytes = b"") -> Iterator[HandleTarget]:
+    def _targets(self, mark: bytes = b"") -> Iterator[HandleTarget]:
         """Yield all rows with a mark, oldest first, without a line that a crash cut in two."""
         for line in (state_files.read(self._path) or b"").split(b"\n"):
             if mark not in line:
@@ -315,9 +317,9 @@ class ReceiptService:
                 looked = self._root.left_out([target], store) if isinstance(target, str) else None
                 if looked is None or target not in looked.places:
                     raise
-                place = looked.places[target]
+                location = looked.places[target]
             raise UsageError(
-                f"{clean_field(target)} is not in the index: {place}; `satchel doctor` names what is left out"
+                f"{clean_field(target)} is not in the index: {location}; `satchel doctor` names what is left out"
             )
 
         return self._root.read(asked)
@@ -327,9 +329,9 @@ def _note_shown(account: Account | None, items: Sequence[ContextItem]) -> list[F
     """Add the items of an answer to the ledger of its session; return failures."""
     if account is None or not items:
         return []
-    from satchel.answer.session import add_rows
+    from satchel.answer.session import add_items
 
-    failure = add_rows(account.file, account.ledger, account.rows(items))
+    failure = add_items(account.file, account.ledger, account.sent_items(items))
     return [] if failure is None or account.failures else [failure]
 
 

@@ -136,7 +136,7 @@ def _read_files(ledgers: Iterable[Ledger], root: Path, tokenizer: str) -> ReadFi
     sessions = files = shown_tokens = whole_tokens = gone = 0
     for ledger in ledgers:
         shown: dict[str, list[Range]] = defaultdict(list)
-        for sent in ledger.rows:
+        for sent in ledger.items:
             if sent.lines and not sent.places and sent.key.startswith(prefix):
                 shown[sent.key.partition(":")[2]] += [(line.start, line.end) for line in sent.lines]
         sessions += bool(shown)

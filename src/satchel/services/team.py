@@ -64,15 +64,15 @@ class TeamStore:
         root = self._root
         self._server().close()
         counts: dict[str, tuple[int, int]] = {}
-        own, shared = workspace_of(root.places), shared_workspace(root.first_commit)
+        workspace, shared = workspace_of(root.places), shared_workspace(root.first_commit)
         for location in (root.server_place, root.memory_place):
             source, target = (location.local, location) if to_server else (location, location.local)
             if not source.may_exist:
                 continue
             with closing(source.open()) as old, closing(target.open()) as new:
                 if location.is_shared:
-                    names = {own: shared or own} if to_server else {shared: own}
-                    counts |= {kind.plural: row for kind, row in copy_records(old, new, names).items()}
+                    names = {workspace: shared or workspace} if to_server else {shared: workspace}
+                    counts |= {kind.plural: copied for kind, copied in copy_records(old, new, names).items()}
                 elif old.is_published:
                     with index_lock(root.places.index / LOCK_NAME, root.settings.index_lock_wait_s, never):
                         new.fill(old.tables())

@@ -86,13 +86,13 @@ def why(
     context = ask(request)
     targets = resolve(target, store, store_of)
     meaning = Meaning(embedder, query.text) if embedder is not None else None
-    rows = [
+    lines = [
         # Targets of the same name that are explained; a longer name selects one of them.
         _standing(why_target, store_of(why_target.kind), request, context, query, votes, meaning)
         for why_target in targets[:5]
     ]
     return sorted(
-        rows, key=lambda standing: (not standing.is_shown, standing.rank or len(rows) + EVERYTHING, standing.id)
+        lines, key=lambda standing: (not standing.is_shown, standing.rank or len(lines) + EVERYTHING, standing.id)
     )
 
 
@@ -341,6 +341,6 @@ def _items(saved: Sequence[Data], context: Context) -> list[str]:
 
 
 def _failures(saved: Sequence[Data], context: Context) -> str:
-    before = [(row.get("source"), row.get("message")) for row in saved]
+    before = [(saved_failure.get("source"), saved_failure.get("message")) for saved_failure in saved]
     now = [(failure.source, failure.message) for failure in context.failures]
     return "" if before == now else f"notes: {len(before)} then, {len(now)} now"

@@ -127,9 +127,9 @@ def call_site_lines(listing: Sequence[Listed], counter: TokenCounter, max_tokens
     names = [target["name"] for target in every]
     for number, target in enumerate(listing):
         home = f" in {_homes(target)}" if names.count(target["name"]) > 1 else ""
-        own = _within(target, home, counter, room / (len(listing) - number))
-        room -= sum(_size(line, counter) for line in own)
-        lines += own
+        lines_of_target = _within(target, home, counter, room / (len(listing) - number))
+        room -= sum(_size(line, counter) for line in lines_of_target)
+        lines += lines_of_target
     return tuple(lines)
 
 
@@ -140,37 +140,37 @@ def elsewhere_line(target: Listed, counter: TokenCounter, max_tokens: int) -> st
 
 def _alike_once(listing: Sequence[Listed]) -> list[Listed]:
     """Return the definitions of a listing; those of Kotlin for several platforms, with calls in common, are one."""
-    rows: list[Listed] = []
+    united: list[Listed] = []
     for target in listing:
-        same = next((number for number, row in enumerate(rows) if _is_alike(row, target)), None)
+        same = next((number for number, earlier in enumerate(united) if _is_alike(earlier, target)), None)
         if same is None:
-            rows.append(target)
+            united.append(target)
         else:
-            rows[same] = _united(rows[same], target)
-    return rows
+            united[same] = _united(united[same], target)
+    return united
 
 
-def _is_alike(one: Listed, other: Listed) -> bool:
+def _is_alike(first: Listed, other: Listed) -> bool:
     """Return whether calls of one of these definitions of Kotlin are calls of the other one, too."""
-    is_kotlin = all("told" not in row and row.get("path", "").endswith(".kt") for row in (one, other))
-    return is_kotlin and one["name"] == other["name"] and not _lines_of(one).isdisjoint(_lines_of(other))
+    is_kotlin = all("told" not in target and target.get("path", "").endswith(".kt") for target in (first, other))
+    return is_kotlin and first["name"] == other["name"] and not _lines_of(first).isdisjoint(_lines_of(other))
 
 
-def _united(one: Listed, other: Listed) -> Listed:
+def _united(first: Listed, other: Listed) -> Listed:
     """Return two definitions with the calls of both, and their files as `homes`."""
-    files = {file["path"]: file for file in one["files"]}
+    files = {file["path"]: file for file in first["files"]}
     for file in other["files"]:
         before = files.get(file["path"], file)
         fields = ("lines", "possible", "uses")
         files[file["path"]] = {**file, **{field: sorted({*before[field], *file[field]}) for field in fields}}
     listed = sorted(files.values(), key=lambda file: file["test"])
     return {
-        **one,
+        **first,
         "files": listed,
         "calls": sum(len(file["lines"]) for file in listed),
         "possible": sum(len(file["possible"]) for file in listed),
-        "unresolved": one.get("unresolved") or other.get("unresolved", ()),
-        "homes": [*one.get("homes", [one["path"]]), other["path"]],
+        "unresolved": first.get("unresolved") or other.get("unresolved", ()),
+        "homes": [*first.get("homes", [first["path"]]), other["path"]],
     }
 
 
@@ -190,7 +190,7 @@ def _unresolved_once(listing: Sequence[Listed]) -> list[Listed]:
         if target.get("told") != "Callees":  # whose lines are its own
             name = target["name"].rpartition(".")[2]
             alike[name, target.get("told", ""), bool(target.get("named"))].append(number)
-    rows = [*listing]
+    targets = [*listing]
     for numbers in filter(lambda numbers: len(numbers) > 1, alike.values()):
         resolved, waiting = defaultdict[str, set[int]](set), defaultdict[str, set[int]](set)
         for target in (listing[number] for number in numbers):
@@ -200,10 +200,10 @@ def _unresolved_once(listing: Sequence[Listed]) -> list[Listed]:
                 waiting[file["path"]] |= {*file["lines"]}
         left = {path: sorted(lines - resolved[path]) for path, lines in waiting.items()}
         for number in numbers:
-            rows[number] = {**listing[number], "unresolved": []}
+            targets[number] = {**listing[number], "unresolved": []}
         unresolved = [{"path": path, "lines": lines} for path, lines in left.items() if lines]
-        rows[numbers[-1]] = {**listing[numbers[-1]], "unresolved": unresolved}
-    return rows
+        targets[numbers[-1]] = {**listing[numbers[-1]], "unresolved": unresolved}
+    return targets
 
 
 def _within(target: Listed, home: str, counter: TokenCounter, room: float) -> list[str]:

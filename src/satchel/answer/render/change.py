@@ -121,8 +121,8 @@ def test_lines(tests: Sequence[AffectedTest]) -> list[str]:
     for test in tests:
         files.setdefault(test.path, []).append(test)
     lines = [f"Tests to run: {len(tests)} in {counted(len(files), 'file')}{told}"]
-    for path, own in files.items():
-        names = [plain_name(test.name) for test in own if test.name]
+    for path, tests_of_file in files.items():
+        names = [plain_name(test.name) for test in tests_of_file if test.name]
         shown = f": {', '.join(map(quote, names[:TESTS_OF_FILE]))}" if names else ""
         more = f" and {len(names) - TESTS_OF_FILE} more" if len(names) > TESTS_OF_FILE else ""
         lines.append(f"- {quote(path)}{shown}{more}")
@@ -138,8 +138,8 @@ def tests_alone(tests: Sequence[AffectedTest], counter: TokenCounter, max_tokens
     paths = list(dict.fromkeys(test.path for test in tests))
     for whole in range(len(paths) + 1):
         as_files = set(paths[len(paths) - whole :])
-        rows = dict.fromkeys(plain_name(test.path if test.path in as_files else test.identity) for test in tests)
-        text = "\n".join(rows)
+        names = dict.fromkeys(plain_name(test.path if test.path in as_files else test.identity) for test in tests)
+        text = "\n".join(names)
         if counter.count(text) <= max_tokens:
             return text
     kept = _fitted(list(dict.fromkeys(map(plain_name, paths))), counter, max_tokens - 10)
@@ -150,14 +150,14 @@ def _user_lines(affected: AffectedCode) -> list[str]:
     """Return for each step a line with the number of uses, and one for each file."""
     lines: list[str] = []
     for step, users in groupby(sorted(affected.users, key=lambda user: user.step), key=lambda user: user.step):
-        own = list(users)
+        users_of_step = list(users)
         files: dict[str, list[str]] = {}
-        for user in own:
+        for user in users_of_step:
             mark = " (possible)" if user.site.certainty < 1.0 else ""
             name = f" {quote(plain_name(user.site.name))}" if user.site.name else ""
             files.setdefault(user.site.path, []).append(f"{user.site.line}{name}{mark}")
         steps = "1 step" if step == 1 else f"{step} steps"
-        lines.append(f"Used in {steps}: {len(own)} in {counted(len(files), 'file')}")
+        lines.append(f"Used in {steps}: {len(users_of_step)} in {counted(len(files), 'file')}")
         for path, places in files.items():
             more = f" and {len(places) - TESTS_OF_FILE} more" if len(places) > TESTS_OF_FILE else ""
             lines.append(f"- {quote(path)}: {', '.join(places[:TESTS_OF_FILE])}{more}")
@@ -167,11 +167,11 @@ def _user_lines(affected: AffectedCode) -> list[str]:
 def _fitted(lines: Sequence[str], counter: TokenCounter, room: float) -> tuple[str, ...]:
     """Return the first lines that fit; a last one counts the others."""
     kept: list[str] = []
-    for index, row in enumerate(lines):
-        size = counter.count(row) + 4  # as those of other lists: XML has more tokens a line
+    for index, line in enumerate(lines):
+        size = counter.count(line) + 4  # as those of other lists: XML has more tokens a line
         if size + (REST_TOKENS if index + 1 < len(lines) else 0) > room:
             left = len(lines) - index
             return (*kept, f"and {left} more lines") if kept else ()
         room -= size
-        kept.append(row)
+        kept.append(line)
     return tuple(kept)

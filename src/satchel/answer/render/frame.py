@@ -242,8 +242,8 @@ def _file_entry(rank: int, item: ContextItem) -> tuple[str, str]:
     pieces = [piece for piece in item.pieces if piece.name in best] or item.pieces
     piece = max(pieces, key=lambda other: other.end - other.start)
     name = plain_name(piece.name.rpartition(SECTION_SEPARATOR)[2])
-    place = f"{quote(name)} ({line_range(piece)})" if name else line_range(piece)
-    return short, f"{short}: {place}, {_reason(item)}"
+    location = f"{quote(name)} ({line_range(piece)})" if name else line_range(piece)
+    return short, f"{short}: {location}, {_reason(item)}"
 
 
 def _reason(item: ContextItem) -> str:
@@ -259,11 +259,11 @@ def _fitted(entries: Sequence[tuple[str, str]], room: float) -> list[str]:
     """Return as many entries (short form, long form) as fit into `room` characters, in long form where possible."""
     lines: list[str] = []
     for forms in entries:
-        row = next((form for form in reversed(forms) if len(form) <= room), None)
-        if row is None:
+        entry = next((form for form in reversed(forms) if len(form) <= room), None)
+        if entry is None:
             break
-        lines.append(row)
-        room -= len(row)
+        lines.append(entry)
+        room -= len(entry)
     return lines
 
 
@@ -336,26 +336,28 @@ def _source_entries(item: ContextItem) -> list[str]:
     if not path:
         return [quote(listed_title(item))]
     if any(signal.name == "given" for signal in item.signals):
-        rows = sorted(item.metadata.get("entities", ()), key=lambda row: -row["score"])
-        return [quote(f"{row['name']} ({path}:{row['start_line']})") for row in rows]
+        entities = sorted(item.metadata.get("entities", ()), key=lambda entity: -entity["score"])
+        return [quote(f"{entity['name']} ({path}:{entity['start_line']})") for entity in entities]
     start = _entity_line(item)
     return [quote(f"{path}:{start}" if start else path)]
 
 
 def _entity_line(item: ContextItem) -> int:
     """Return the first line of the best entity of a file, of nameless lines (imports) only if none has a name."""
-    for row in item.metadata.get("entities", ()):
-        if row["start_line"] and any(piece.name == row.get("title", row["qualified_name"]) for piece in item.pieces):
-            return int(row["start_line"])
+    for entity in item.metadata.get("entities", ()):
+        if entity["start_line"] and any(
+            piece.name == entity.get("title", entity["qualified_name"]) for piece in item.pieces
+        ):
+            return int(entity["start_line"])
     return next((piece.start for piece in item.pieces if piece.name), item.pieces[0].start)
 
 
 def _summary_entries(request: RenderRequest, items: Sequence[ContextItem]) -> tuple[str, ...]:
     """Return the summaries that came with results; the other views have them beside each entity."""
-    given = [row for item in items for row in item.metadata.get("entities", ()) if row.get("summary")]
-    rows = [(row["name"], row["summary"]) for row in given]
-    rows += [(item.title, str(item.metadata.get("given_summary", ""))) for item in items]
-    listed = [f"{quote(name)}: {quote(summary)}" for name, summary in rows if summary]
+    given = [entity for item in items for entity in item.metadata.get("entities", ()) if entity.get("summary")]
+    summaries = [(entity["name"], entity["summary"]) for entity in given]
+    summaries += [(item.title, str(item.metadata.get("given_summary", ""))) for item in items]
+    listed = [f"{quote(name)}: {quote(summary)}" for name, summary in summaries if summary]
     return tuple(listed) if request.form.view is View.SECTIONS else ()
 
 
@@ -388,18 +390,20 @@ def _also_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
     """Return other places with the same code: `src/a.js:3 = src/b.js:3-9, src/c.js:4-10`."""
     return tuple(
         f"{quote(f'{file_path(item)}:{line}')} = "
-        + _first_few([f"{row['path']}:{row['start_line']}-{row['end_line']}" for row in rows])
+        + _first_few([f"{copy['path']}:{copy['start_line']}-{copy['end_line']}" for copy in copies])
         for item in items
-        for line, rows in groupby(item.metadata.get("also_at", ()), key=lambda row: row["of_line"])
+        for line, copies in groupby(item.metadata.get("also_at", ()), key=lambda copy: copy["of_line"])
     )
 
 
 def _merged_entry(item: ContextItem) -> str:
     """Return the records with the text of a shown one: `memory mem_a = mem_b, note n_1 and 2 more`."""
-    rows: Sequence[Mapping[str, Any]] = item.metadata["merged"]
-    names = [row["id"] if row["source"] == item.source else f"{row['source']} {row['id']}" for row in rows]
-    own = f"{item.source} {item.metadata['id']}"
-    return f"{quote(own)} = {_first_few(names)}"
+    merged: Sequence[Mapping[str, Any]] = item.metadata["merged"]
+    names = [
+        record["id"] if record["source"] == item.source else f"{record['source']} {record['id']}" for record in merged
+    ]
+    own_name = f"{item.source} {item.metadata['id']}"
+    return f"{quote(own_name)} = {_first_few(names)}"
 
 
 def _first_few(entries: Sequence[str]) -> str:
@@ -419,8 +423,8 @@ def _handle_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
 
 
 def _cut_place(item: ContextItem, cut: Cut) -> str:
-    place = f"{file_path(item)}:{cut.start}-{cut.end}"
-    return quote(f"{place} {CONTINUED} {plain_name(cut.name)}" if cut.rest else place)
+    location = f"{file_path(item)}:{cut.start}-{cut.end}"
+    return quote(f"{location} {CONTINUED} {plain_name(cut.name)}" if cut.rest else location)
 
 
 def reference_lines(references: Sequence[ShownBefore], more: int) -> tuple[str, ...]:
@@ -451,11 +455,13 @@ def _omission_entry(omission: Omission) -> tuple[str, str]:
     if not omission.path:
         entry = quote(f"{omission.source.capitalize()} {title}".rstrip()) + handle
         return entry, entry
-    place = f"{omission.path}:{omission.start}-{omission.end}" if omission.start else omission.path
+    location = f"{omission.path}:{omission.start}-{omission.end}" if omission.start else omission.path
     if omission.rest:
-        return quote(f"{place} {CONTINUED} this function") + handle, quote(f"{place} {CONTINUED} {title}") + handle
+        return quote(f"{location} {CONTINUED} this function") + handle, quote(
+            f"{location} {CONTINUED} {title}"
+        ) + handle
     has_name = omission.title not in ("", omission.path)
-    return quote(place) + handle, quote(f"{place} {title}" if has_name else place) + handle
+    return quote(location) + handle, quote(f"{location} {title}" if has_name else location) + handle
 
 
 def _failure_entries(request: RenderRequest) -> tuple[tuple[str, ...], int]:

@@ -461,14 +461,18 @@ def _record_name(item: ContextItem) -> str:
 
 
 def _entity(item: ContextItem, path: str, name: str, pieces: tuple[Piece, ...]) -> ShownEntity:
-    rows = item.metadata.get("entities", ())
-    row = next((row for row in rows if row.get("title", row["qualified_name"]) == (name or path)), None)
+    entities = item.metadata.get("entities", ())
+    entity = next(
+        (entity for entity in entities if entity.get("title", entity["qualified_name"]) == (name or path)), None
+    )
     name = plain_name(name)
-    if row is None:
+    if entity is None:
         kind = WHOLE_FILE if not name else str(item.metadata.get("type") or item.source)
         return ShownEntity(name or path, kind, item.relevance, path, pieces[0].start, pieces[-1].end, pieces)
-    lines = row["start_line"], row["end_line"]
-    return ShownEntity(name or path, row["type"], row["score"], path, *lines, pieces, summary=row.get("summary", ""))
+    lines = entity["start_line"], entity["end_line"]
+    return ShownEntity(
+        name or path, entity["type"], entity["score"], path, *lines, pieces, summary=entity.get("summary", "")
+    )
 
 
 def place(pieces: Sequence[Piece], *, shown: bool) -> str:

@@ -85,6 +85,6 @@ def entity(request: RenderRequest, item: ContextItem, entity: ShownEntity) -> st
     for piece in (*entity.imports, *entity.pieces):
         lines = (shown_range(piece) if request.form.show_code else line_range(piece)) if entity.path else ""
         marks = marks_of(piece)
-        place = " ".join(filter(None, ("---", lines, f"({marks})" if marks else "")))
-        texts += [f"{place}:", piece.text] if request.form.show_code or not entity.path else [place]
+        heading = " ".join(filter(None, ("---", lines, f"({marks})" if marks else "")))
+        texts += [f"{heading}:", piece.text] if request.form.show_code or not entity.path else [heading]
     return _block(item, title, "\n".join(texts))

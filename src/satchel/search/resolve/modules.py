@@ -394,8 +394,8 @@ class Imports(ABC):
 
     def _packages_in_reach(self, file: SourceFile) -> tuple[str, ...]:
         """Return the packages whose names need no import in a file: those that it is in, and its package object's."""
-        own = self.packages_of(file)
-        return (*(f"{own[0]}.{name}".lstrip(".") for name in self._package_objects(file)), *own)
+        packages = self.packages_of(file)
+        return (*(f"{packages[0]}.{name}".lstrip(".") for name in self._package_objects(file)), *packages)
 
     def _package_objects(self, file: SourceFile) -> tuple[str, ...]:
         """Return the names of the package objects of a file of Scala."""

@@ -411,7 +411,7 @@ class Names(Imports):
         values = self._member_values(self.value(file, owner), text)
         if file.language in _CURRIED and owner is not None and all(value is OUTSIDE for value in values):
             found = self._of_path(file, owner, text)
-            return tuple(value for one in found for value in self._as_value(one)) or values
+            return tuple(value for target in found for value in self._as_value(target)) or values
         return values
 
     def _leaf(self, file: SourceFile, node: Node) -> Entities:
@@ -500,9 +500,9 @@ class Names(Imports):
             return self._fixture(file, bound.node)
         if file.language == "php":
             return told_in_comment(self, file, bound.node) or elements(self, file, looped(bound.node))
-        place = place_in_lambda(bound.node) if file.language in _CLOSURES else None
-        if place is not None:
-            return given_to_lambda(self, file, *place)
+        index = place_in_lambda(bound.node) if file.language in _CLOSURES else None
+        if index is not None:
+            return given_to_lambda(self, file, *index)
         return elements(self, file, looped(bound.node)) if file.language in ELEMENTS_IN else ()
 
     def _of_lua(self, file: SourceFile, bound: Binding, value: Node) -> Entities:
@@ -598,7 +598,7 @@ class Names(Imports):
         """Return what a file of Lua itself puts into a table from outside: `function lfs.chdir()`."""
         table = file.text(owner)
         named = self.code.defined(name)
-        return tuple(one for one in named if one.path == file.path and one.owner == table)
+        return tuple(definition for definition in named if definition.path == file.path and definition.owner == table)
 
     def _of_path(self, file: SourceFile, owner: Node, name: str) -> Entities:
         """Return what a name is below a package or an object with its whole path: `os.write.over`."""
@@ -783,7 +783,7 @@ class Names(Imports):
     def bound(self, file: SourceFile, name: str, node: Node) -> Binding | Import | None:
         """Return the innermost binding of a name around a place."""
         around = list(scopes(node))
-        depths = {place_of(scope): -place for place, scope in enumerate(around)}
+        depths = {place_of(scope): -index for index, scope in enumerate(around)}
         places: list[tuple[int, bool, int, Binding | Import]] = []
         imports = [imported for imported in file.imports if name in imported.names]
         for scope, binding in self._bindings(file, name):
@@ -801,7 +801,7 @@ class Names(Imports):
             own_node = next((scope for scope in around if scope.start_byte <= start < scope.end_byte), around[-1])
             places.append((depths[place_of(own_node)], start < node.start_byte, start, imported))
         # The innermost, of those the last before the place, else the first behind it.
-        order = max(places, key=lambda place: (*place[:2], place[2] if place[1] else -place[2]), default=None)
+        order = max(places, key=lambda index: (*index[:2], index[2] if index[1] else -index[2]), default=None)
         return order[3] if order is not None else None
 
     def _bindings(self, file: SourceFile, name: str) -> list[tuple[NodePlace, Binding]]:
@@ -914,8 +914,11 @@ class Names(Imports):
         names = (file.text(outer.child_by_field_name("name")) for outer in above(node) if outer.type in _NAMESPACES)
         parts = ".".join(filter(None, reversed([*names]))).replace("::", ".").split(".")
         namespaces = [{".".join(parts[:end])} for end in range(len(parts), -1, -1)]
-        imported = {one.target.replace("::", ".") for one in file.imports}
-        near = ([one for one in named if one.owner in owners] for owners in (*namespaces, imported))
+        imported = {imported_name.target.replace("::", ".") for imported_name in file.imports}
+        near = (
+            [imported_name for imported_name in named if imported_name.owner in owners]
+            for owners in (*namespaces, imported)
+        )
         return next(filter(None, near), [definition for definition in named if not self.is_member(definition)])
 
     def is_member(self, definition: CodeDefinition) -> bool:
@@ -974,7 +977,7 @@ class Names(Imports):
     def _class_of(self, method: CodeDefinition) -> CodeDefinition | None:
         """Return the class of a method in its own file."""
         named = self.code.defined(method.owner.rpartition(".")[2])
-        return next((one for one in named if one.key == (method.path, method.owner)), None)
+        return next((definition for definition in named if definition.key == (method.path, method.owner)), None)
 
     def _of_imported_trait(self, file: SourceFile, name: str) -> tuple[CodeDefinition, ...]:
         """Return the method of the one imported trait that has it, whatever it is called on."""
