@@ -241,7 +241,9 @@ class Searched:
     def vector_counts(self) -> dict[str, str]:
         """Numbers of records that were compared by vector, by workspace and type: `{"memories": "12/40"}`."""
         return {
-            f"{resources.prefix}{gathered.section.kind.plural}": f"{gathered.result.with_vectors}/{gathered.result.chunks}"
+            f"{resources.prefix}{gathered.section.kind.plural}": (
+                f"{gathered.result.with_vectors}/{gathered.result.chunks}"
+            )
             for resources, findings in self.found
             for gathered in findings.sections
             if gathered.result.with_vectors is not None

@@ -149,7 +149,7 @@ class PlaceList(NamedTuple):
 
 
 def places(packing: Packing, terms: AbstractSet[str], limit: int, hops: Sequence[Hop] = ()) -> PlaceList:
-    """Return at most `limit` of the best places that are not shown: first hops, then matches by file, then late hops."""
+    """Return at most `limit` of the best places that are not shown: hops, matches by file, then the last hops."""
     hops = sorted(hops, key=lambda hop: not hop.is_rare)
     first_hops = [hop for hop in hops if not hop.is_last][: weights.HOP_PLACES]
     best, others = _unshown(packing, first_hops, max(limit - len(first_hops), 0))

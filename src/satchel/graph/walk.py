@@ -392,7 +392,7 @@ def _with_mentions(
 def _sampled(
     store: Store, steps: Sequence[WalkEdge], relevance: Relevance, limit: int, hubs: dict[int, tuple[int, int]]
 ) -> list[WalkEdge]:
-    """Return the steps to each node's best `limit` neighbours, tests last; nodes with more get both counts in `hubs`."""
+    """Return steps to each node's best `limit` neighbours, tests last; nodes with more get both counts in `hubs`."""
     kept: list[WalkEdge] = []
     for source, group in groupby(steps, key=lambda step: step.source):
         from_source = list(group)

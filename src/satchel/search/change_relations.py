@@ -152,7 +152,8 @@ def _listed_heads(target: CodeDefinition, found: Heads, told: str, prefix: str) 
     listed = [
         {
             "path": f"{prefix}{path}", "lines": [definition.line for definition in definitions], "uses": [],
-            "definitions": [(definition.line, definition.qualified) for definition in definitions], "test": is_secondary(path),
+            "definitions": [(definition.line, definition.qualified) for definition in definitions],
+            "test": is_secondary(path),
         }
         for path, definitions in files.items()
     ]  # fmt: skip

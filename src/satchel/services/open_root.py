@@ -605,7 +605,7 @@ def attempts(root: OpenRoot, workspaces: Sequence[str] = ()) -> Iterable[Abstrac
 
 
 def resources_of(states: Sequence[State], notes: Sequence[Failure] = (), account: Account | None = None) -> Resources:
-    """Return the resources of these states with all failures so far, each once: `notes`, those of the account, theirs."""
+    """Return the resources of these states, with each failure so far once: `notes`, those of the account, theirs."""
     every = [*notes, *(account.failures if account is not None else ())]
     every += [note for state in states for note in state.notes]
     first, *others = [state.root.resources(state.store, state.memory, account, state.prefix) for state in states]

@@ -368,8 +368,7 @@ class ShownEntity(NamedTuple):
 def sections(
     items: Sequence[ContextItem], *, group_by_type: bool, view: View = View.SECTIONS, first_kind: Kind | None = None
 ) -> list[ItemSection]:
-    """Return items by kind in the order of the context types, `first_kind` first, or by type in the order of the four
-    groups.
+    """Return items by kind in their usual order, `first_kind` first, or by type in the order of the four groups.
 
     Items keep their order inside a section; empty sections are left out. Sections that items name themselves come last,
     in the order of their first items. The other views have no sections unless grouped.
