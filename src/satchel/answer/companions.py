@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step, cut_note, lines_size, without_trailers
-from satchel.answer.sections import FindCompanions, Group, subtract
+from satchel.answer.sections import FindCompanions, Group, outer_range, subtract
 from satchel.answer.source_lines import Lines, joined, without_blank_ends
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN, excerpt
 from satchel.text import pattern
@@ -79,8 +79,8 @@ def binding(lines: Sequence[str], imports: ImportIndex, shown: Sequence[Range]) 
     outline = imports.outline
     if not outline.imports or not shown:
         return []
-    first, last = shown[0][0], shown[-1][1]
-    silent = [span for span in outline.comment_lines if span[1] >= first and span[0] <= last]
+    first, last = outer_range(shown)
+    silent = [(start, end) for start, end in outline.comment_lines if end >= first and start <= last]
     silent += [
         (imported.start, imported.end)
         for imported in outline.imports
@@ -93,7 +93,8 @@ def binding(lines: Sequence[str], imports: ImportIndex, shown: Sequence[Range]) 
             continue
         home = _home(outline, imported)
         if home is not None:
-            names = _words(lines, [(max(start, home[0]), min(end, home[1])) for start, end in spoken])
+            home_start, home_end = home
+            names = _words(lines, [(max(start, home_start), min(end, home_end)) for start, end in spoken])
             if imported not in imports.used(names):
                 continue
         needed.append((imported.start, min(imported.end, len(lines))))
@@ -150,7 +151,8 @@ def import_lines(
         size = sum(text.characters(*shown) for shown in ranges) / CHARACTERS_PER_TOKEN
         value = candidate.value + math.log(weights.IMPORT_VALUE)
         steps = (Step(Detail.LINE, tuple(ranges)),)
-        return [Candidate(candidate.hit, value, size, ranges[0][0], lambda: steps, companion_of=candidate)]
+        first, _ = outer_range(ranges)
+        return [Candidate(candidate.hit, value, size, first, lambda: steps, companion_of=candidate)]
 
     return needed
 
@@ -176,20 +178,20 @@ def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Can
         return []
     whole = without_blank_ends(lines.lines, location.start_line, location.end_line)
     missing = subtract([whole], group.ranges)
-    if whole[1] - whole[0] >= weights.LONG_FUNCTION:
+    first, last = whole
+    if last - first >= weights.LONG_FUNCTION:
         steps_of_same = [picked for other, picked in group.picks if other.chunk.id == candidate.chunk.id]
         passages = (range_ for picked in steps_of_same for range_ in picked.ranges)
-        shown = joined(
-            (passage for passage in passages if passage[0] <= whole[1] and passage[1] >= whole[0]), weights.JOIN_LINES
-        )
-        gaps = subtract([(shown[0][0], shown[-1][1])], shown)
+        shown = joined(((start, end) for start, end in passages if start <= last and end >= first), weights.JOIN_LINES)
+        gaps = subtract([outer_range(shown)], shown)
         missing = subtract([(start, end) for start, end in gaps if end - start < weights.LONG_FUNCTION], group.ranges)
     if not any(line.strip() for start, end in missing for line in lines.lines[start - 1 : end]):
         return []
     size = sum(lines_size(lines, *span) for span in missing)
     steps = (Step(Detail.SPAN, tuple(missing)),)
     value = candidate.value - (weights.PARTIAL_DROP if candidate.hit.partial else 0.0)
-    return [Candidate(candidate.hit, value, size, missing[0][0], lambda: steps, companion_of=candidate)]
+    first_missing, _ = outer_range(missing)
+    return [Candidate(candidate.hit, value, size, first_missing, lambda: steps, companion_of=candidate)]
 
 
 def rest_of_best(candidate: Candidate, group: Group) -> Candidate | None:
@@ -200,10 +202,12 @@ def rest_of_best(candidate: Candidate, group: Group) -> Candidate | None:
     whole = without_blank_ends(lines.lines, location.start_line, location.end_line)
     missing = subtract(subtract([whole], lines.prose), group.ranges)
     size = sum(lines_size(lines, *span) for span in missing)
-    if not missing or whole[1] - whole[0] >= WHOLE_BEST_LINES or size > WHOLE_BEST_TOKENS:
+    first, last = whole
+    if not missing or last - first >= WHOLE_BEST_LINES or size > WHOLE_BEST_TOKENS:
         return None
     steps = (Step(Detail.SPAN, tuple(missing)),)
-    return Candidate(candidate.hit, candidate.value, size, missing[0][0], lambda: steps, companion_of=candidate)
+    first_missing, _ = outer_range(missing)
+    return Candidate(candidate.hit, candidate.value, size, first_missing, lambda: steps, companion_of=candidate)
 
 
 def more_of_record(candidate: Candidate, step: Step, terms: AbstractSet[str]) -> list[Candidate]:

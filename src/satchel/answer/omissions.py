@@ -14,7 +14,7 @@ from satchel.answer.freshness import Freshener, freshness_of
 from satchel.answer.items import rest_of
 from satchel.answer.packing import BUDGET, FRAMES, TWIN, VALUE, Packing
 from satchel.answer.render.labels import quote
-from satchel.answer.sections import Section, priority
+from satchel.answer.sections import Section, outer_range, priority
 from satchel.answer.source_lines import COMMENT, IMPORT, FileLines, Lines, joined, without_blank_ends
 from satchel.answer.truncation import matches
 from satchel.safety.sanitize import clean_field, plain_name
@@ -113,7 +113,8 @@ class NamedPlace(NamedTuple):
     def written(self, before: NamedPlace | None) -> str:
         """Return `- src/a.py:10-24 Reader.read: 12 def read(self)`, below a row of its file without the path."""
         numbers = ",".join(f"{start}-{end}" if end > start else str(start) for start, end in self.ranges)
-        is_line = self.ranges[0][0] == self.ranges[0][1]
+        start, end = self.ranges[0]
+        is_line = start == end
         named = numbers if is_line or not self.name else f"{numbers} {plain_name(self.name)}"
         text = f" {self.text}" if is_line else f": {self.line} {self.text}"
         if before is not None and (before.label, before.path) == (self.label, self.path):
@@ -282,7 +283,9 @@ def _place(omissions: Sequence[Omission], lines: Lines, terms: AbstractSet[str])
 def best_first(ranges: Sequence[Range]) -> tuple[Range, ...]:
     """Return ranges of lines in their order, those that share lines as one in the place of the first."""
     wholes = joined(ranges, gap=-1)  # overloads that only touch stay apart
-    return tuple(dict.fromkeys(whole for range_ in ranges for whole in wholes if whole[0] <= range_[0] <= whole[1]))
+    starts = [start for start, _ in ranges]
+    around = ((first, last) for line in starts for first, last in wholes if first <= line <= last)
+    return tuple(dict.fromkeys(around))
 
 
 def _is_test(path: str, name: str) -> bool:
@@ -320,6 +323,7 @@ def omission_of(packing: Packing, section: Section, candidate: Candidate, budget
     ranges_left = ranges if candidate.steps and candidate.steps[0].detail is Detail.FULL else ranges[-1:]
     content_hash = location.content_hash if location is not None else ""
     rest = _rest(packing, section, candidate)
+    start, end = outer_range(ranges_left) if ranges_left else (0, 0)
     return Omission(
         id=chunk.id,
         source=candidate.kind.value,
@@ -328,8 +332,8 @@ def omission_of(packing: Packing, section: Section, candidate: Candidate, budget
         reason=packing.rejected[section].get(candidate, TWIN),
         budget=budget,
         path=location.path if location is not None else "",
-        start=ranges_left[0][0] if ranges_left else 0,
-        end=ranges_left[-1][1] if ranges_left else 0,
+        start=start,
+        end=end,
         handle="" if chunk.origin == GIVEN_ORIGIN else handle(chunk.id, content_hash, rest or ranges_left),
         content_hash=content_hash,
         rest=rest,

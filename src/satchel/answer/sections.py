@@ -85,6 +85,12 @@ FindCompanions = Callable[[Candidate, Step, Group], Sequence[Candidate]]
 """Returns the companions of a shown step, such as imports and the rest of its function."""
 
 
+def outer_range(ranges: Iterable[Range]) -> Range:
+    """Return the first and the last line of ranges, of which there is at least one, in any order."""
+    starts, ends = zip(*ranges, strict=True)
+    return min(starts), max(ends)
+
+
 def subtract(ranges: Sequence[Range], excluded: Sequence[Range]) -> list[Range]:
     """Return the parts of `ranges` outside `excluded`; both in order and without overlaps."""
     rest: list[Range] = []

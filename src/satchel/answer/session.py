@@ -24,7 +24,7 @@ from satchel.answer.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
 from satchel.answer.items import build_item
 from satchel.answer.pins import Pin, Pinned
 from satchel.answer.render.labels import listed_title
-from satchel.answer.sections import FindCompanions, Group, Section, by_priority, subtract
+from satchel.answer.sections import FindCompanions, Group, Section, by_priority, outer_range, subtract
 from satchel.answer.source_lines import Lines, joined
 from satchel.safety.trust import handle
 from satchel.system import state_files, telemetry
@@ -464,7 +464,7 @@ def _tokens(ranges: Sequence[Range], lines: Lines) -> float:
 def _handle(referral: _Referral) -> str:
     """Return the handle of the lines of a reference, from first to last; the handle of an item means the whole file."""
     shown = referral.reference
-    return handle(f"{shown.id}::", shown.content_hash, ((referral.ranges[0][0], referral.ranges[-1][1]),))
+    return handle(f"{shown.id}::", shown.content_hash, (outer_range(referral.ranges),))
 
 
 def _record_reference(candidate: Candidate) -> ShownBefore:

@@ -14,7 +14,7 @@ from satchel import types
 from satchel.answer.pins import parse_pin
 from satchel.answer.render import RenderRequest, elsewhere_line, render
 from satchel.answer.request import TextForm
-from satchel.answer.sections import subtract
+from satchel.answer.sections import outer_range, subtract
 from satchel.answer.source_lines import Unreadable, joined, without_blank_ends
 from satchel.errors import GitError, UsageError
 from satchel.safety.sanitize import clean_field, clean_text, redact
@@ -183,13 +183,16 @@ def _commit_fields(target: HandleTarget, fields: object) -> dict[str, object]:
 def _file(target: HandleTarget, root: OpenRoot) -> Expanded | types.Failure:
     text, origin = _same_revision(target, root)
     if text is None:
-        old = f"{target.path}:{min(target.ranges)[0]}-{max(target.ranges)[1]}" if target.ranges else target.path
+        old = target.path
+        if target.ranges:
+            start, end = outer_range(target.ranges)
+            old = f"{target.path}:{start}-{end}"
         message = f"{target.handle}: {old} has changed and no copy of it is left"
         return types.Failure("expand", message, "ask the question again")
     lines = tuple(text.split("\n"))
     last = len(lines) - (len(lines) > 1 and not lines[-1])
     ranges = tuple((start, min(end, len(lines))) for start, end in target.ranges) or ((1, last),)
-    start, end = min(ranges)[0], max(ranges)[1]
+    start, end = outer_range(ranges)
     path = f"{target.workspace}/{target.path}" if target.workspace else target.path
     metadata = {"file_path": path, "start_line": start, "end_line": end}
     if origin:
@@ -312,7 +315,7 @@ def _shown(expanded_item: Expanded, count: int, key: bytes) -> types.ContextItem
         for start, end in ranges
     ]
     text = "\n".join(piece.text for piece in pieces)
-    start, end = ranges[0][0], ranges[-1][1]
+    start, end = outer_range(ranges)
     return replace(
         item,
         content=text,
@@ -347,7 +350,7 @@ def _cut(item: Expanded, rest: Sequence[types.Range]) -> types.Cut:
     target = item.target
     name = f"{target.kind}:{target.path}::{target.name}"
     made = make_handle(name, target.content_hash, rest)
-    return types.Cut(made, min(rest)[0], max(rest)[1], target.name, tuple(rest) if target.name else ())
+    return types.Cut(made, *outer_range(rest), target.name, tuple(rest) if target.name else ())
 
 
 def _shortened(
@@ -406,7 +409,8 @@ def place_handle(text: str, root: OpenRoot) -> HandleTarget:
         ranges = (without_blank_ends(read.lines, *found),)
     elif not pin.start:
         ranges = _first_lines(pin.path, content) or ((1, len(read.lines)),)
-    identity = f"{kind}:{pin.path}#L{ranges[0][0]}-{ranges[-1][1]}"
+    start, end = outer_range(ranges)
+    identity = f"{kind}:{pin.path}#L{start}-{end}"
     handle = make_handle(identity, read.content_hash, ranges)
     return HandleTarget(handle, kind, identity, pin.path, "", read.content_hash, ranges)
 
