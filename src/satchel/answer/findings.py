@@ -116,12 +116,14 @@ class Searched:
     @property
     def resources(self) -> Resources:
         """The resources of the first workspace, which have those of the others."""
-        return self.found[0][0]
+        resources, _ = self.found[0]
+        return resources
 
     @property
     def findings(self) -> Findings:
         """The findings in the first workspace, with the query and the plan of all."""
-        return self.found[0][1]
+        _, findings = self.found[0]
+        return findings
 
     @cached_property
     def sections(self) -> list[tuple[Resources, Gathered]]:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from satchel import text as words
@@ -139,8 +140,8 @@ def _grouped(
 ) -> Iterator[_Group]:
     groups: dict[tuple[int, int, str], list[Match]] = {}
     for number, line, hit in numbered:
-        around = (part for part in parts if part[0] <= number <= part[1])
-        start, end, name = min(around, key=lambda part: part[1] - part[0], default=(number, number, ""))
+        around = ((end - start, start, end, name) for start, end, name in parts if start <= number <= end)
+        _, start, end, name = min(around, key=itemgetter(0), default=(0, number, number, ""))
         is_definition = COMMENT.match(line) is None and _defines(line, hit, name)
         groups.setdefault((start, end, name), []).append(Match(path, number, line, name, is_definition))
     for (start, end, name), matches in groups.items():

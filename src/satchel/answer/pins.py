@@ -110,7 +110,10 @@ def find_pins(pins: Iterable[Pin], places: Sequence[Place]) -> tuple[list[Pinned
 
 
 def _place_of(pin: Pin, workspaces: Sequence[Place]) -> Place:
-    return next((workspace for workspace in workspaces if pin.path.startswith(workspace[0])), workspaces[0])
+    for prefix, lines, store in workspaces:
+        if pin.path.startswith(prefix):
+            return prefix, lines, store
+    return workspaces[0]
 
 
 def _files_of(pin: Pin, prefix: str, _: FileLines, store: Store) -> Iterable[Pin]:

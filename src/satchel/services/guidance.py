@@ -33,6 +33,7 @@ from satchel.services.open_root import OpenRoot, attempts, resources_of
 from satchel.services.receipts import ReceiptService, with_account, with_guide_handles
 from satchel.services.why import saved_request
 from satchel.store.protocol import Store
+from satchel.store.records import Document, StoredChunk
 from satchel.types import MEMORY_KINDS, Context, EdgeType, Failure, HandleTarget, Hit, Kind, ScoredSpan, Signal, Trust
 
 ITEMS = 5
@@ -340,11 +341,18 @@ def commits_of(store: Store, files: Sequence[str], limit: int) -> list[Hit]:
     touching = store.edges_to(with_former_names(files, store), [EdgeType.TOUCHES])
     rows = stored_rows(store, sorted({row for row, *_ in touching}))
     visible = frozenset(store.iterate_keys(Kind.COMMIT)) if rows else frozenset()
-    listed = [row for row in rows.values() if row[0].kind is Kind.COMMIT and row[0].key in visible]
-    listed.sort(
-        key=lambda row: (row[0].fields.get("file_count", 0) > search_weights.SWEEP_FILES, -row[0].created, row[0].id)
-    )
-    first = {document.id: (document, part) for document, part in reversed(listed)}
-    hits = [Hit(chunk_of(*row), 1.0, 0.0, (ScoredSpan(row[1].start, row[1].end, 0.0),), (SIGNAL,))
-            for row in reversed(first.values())]  # fmt: skip
-    return hits[:limit]
+    # Each commit once, with its first part.
+    commits = {
+        document.id: (document, part)
+        for document, part in reversed(rows.values())
+        if document.kind is Kind.COMMIT and document.key in visible
+    }
+
+    def order(commit: tuple[Document, StoredChunk]) -> tuple[bool, float, int]:
+        document, _ = commit
+        return document.fields.get("file_count", 0) > search_weights.SWEEP_FILES, -document.created, document.id
+
+    return [
+        Hit(chunk_of(document, part), 1.0, 0.0, (ScoredSpan(part.start, part.end, 0.0),), (SIGNAL,))
+        for document, part in sorted(commits.values(), key=order)[:limit]
+    ]
