@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -84,7 +85,7 @@ def reason_in(
 
 def past_words(query: Query, past: Sequence[str], sections: Sequence[Section]) -> frozenset[str]:
     """Return those of the words `past`, which only commits have, that the best commit for a short question has."""
-    commits = [candidate for section in sections if section.kind is Kind.COMMIT for candidate in section.candidates]
+    commits = [*chain.from_iterable(section.candidates for section in sections if section.kind is Kind.COMMIT)]
     if not (past and commits) or sum(not term.guessed for term in query.terms) > weights.SHORT_QUESTION:
         return frozenset()
     chunk = max(commits, key=attrgetter("value")).chunk

@@ -165,10 +165,15 @@ class Searched:
         return sum(every.values()) or 1.0
 
     @property
+    def _lesson_results(self) -> list[SearchResult]:
+        """The results that had to be good enough to come unasked, of all workspaces."""
+        results = (gathered.result for _, findings in self.found for gathered in findings.sections)
+        return [result for result in results if result.bar]
+
+    @property
     def lessons(self) -> list[Hit]:
         """The records that bear on the request, of all workspaces, each once."""
-        with_bar = (gathered for _, findings in self.found for gathered in findings.sections if gathered.result.bar)
-        return [*{hit.chunk.id: hit for gathered in with_bar for hit in gathered.result.hits}.values()]
+        return [*{hit.chunk.id: hit for result in self._lesson_results for hit in result.hits}.values()]
 
     @property
     def lessons_told(self) -> list[dict[str, Any]]:
@@ -176,9 +181,7 @@ class Searched:
 
         Of records that came the evidence is among their signals.
         """
-        results = [
-            gathered.result for _, findings in self.found for gathered in findings.sections if gathered.result.bar
-        ]
+        results = self._lesson_results
         told = [(hit, "better ones have the room") for result in results for hit in result.beyond]
         told += [(hit, f"needed: {result.bar}") for result in results for hit in result.below]
         return [

@@ -82,7 +82,8 @@ def types_of(names: Iterable[str]) -> list[str]:
     names = list(map(type_name, names))
     named = {CONTEXT_TYPES[name] for name in names if name in CONTEXT_TYPES}
     roles = [ENTITY_TYPES[name] for name in names if name in ENTITY_TYPES]
-    kinds = named | {kind for role in roles if named.isdisjoint(ROLE_KINDS[role]) for kind in ROLE_KINDS[role]}
+    kinds_of_roles = [ROLE_KINDS[role] for role in roles if named.isdisjoint(ROLE_KINDS[role])]
+    kinds = named.union(*kinds_of_roles)
     unknown = [name for name in names if name not in CONTEXT_TYPES and name not in ENTITY_TYPES]
     return [*(plural for plural, kind in CONTEXT_TYPES.items() if kind in kinds), *unknown]
 

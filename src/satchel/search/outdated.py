@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from satchel.search import weights
@@ -91,4 +92,5 @@ def _shares_place(older: _Told, newer: _Told) -> bool:
 
 
 def _split(words: Sequence[str]) -> list[str]:
-    return [part for word in words for part in word.replace("-", "_").replace(".", "_").split("_") if len(part) > 1]
+    parts = chain.from_iterable(word.replace("-", "_").replace(".", "_").split("_") for word in words)
+    return [part for part in parts if len(part) > 1]

@@ -63,13 +63,12 @@ def _imported(store: Store, paths: Iterable[str]) -> set[str]:
             named[target].add(path)
     edges = store.edges_to(sorted(named), [EdgeType.IMPORTS])
     places = store.places(sorted({row for row, _, _ in edges}))
-    return {
-        path
-        for row, _, target in edges
-        if row in places and not places[row].secondary
-        for path in named[target]
-        if _means(places[row].key, target, path)
-    }
+    imported: set[str] = set()
+    for row, _, target in edges:
+        importer = places.get(row)
+        if importer is not None and not importer.secondary:
+            imported.update(path for path in named[target] if _means(importer.key, target, path))
+    return imported
 
 
 def _targets(path: str) -> Iterator[str]:

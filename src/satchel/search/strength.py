@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -301,7 +301,8 @@ def _is_in_pieces(word: str, forms: Callable[[str], Iterable[str]], lexicons: It
         return False
     # Letters and digits in a row are one piece, as in `S3Client`; a letter alone tells nothing.
     runs = groupby(parts, key=lambda part: len(part) == 1)
-    pieces = [piece for is_single, run in runs for piece in (["".join(run)] if is_single else run) if len(piece) > 1]
+    joined = chain.from_iterable(["".join(run)] if is_single else run for is_single, run in runs)
+    pieces = [piece for piece in joined if len(piece) > 1]
     written = [[piece, words.EXACT_MARK + piece, *forms(piece)] for piece in pieces]
     return any(lexicon.chunk_count and _are_together(written, lexicon) for lexicon in lexicons)
 
@@ -376,7 +377,7 @@ def present_names(names: Iterable[str], lexicons: Iterable[Lexicon]) -> list[str
     """
     spelled = {name: [_spellings(word) for word in words.words(name)] for name in names}
     searched = [lexicon for lexicon in lexicons if lexicon.chunk_count]
-    every = {term for written in spelled.values() for terms in written for term in terms}
+    every = set(chain.from_iterable(chain.from_iterable(spelled.values())))
     present = _present(every, searched) if every else set()
     return [name for name, written in spelled.items() if written and not any(map(present.isdisjoint, written))]
 

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from datetime import datetime
 from functools import partial
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.answer import weights
@@ -324,10 +325,11 @@ def best_each(hits: Iterable[Hit], limit: int) -> list[Hit]:
         name = hit.chunk.id if hit.chunk.location is None else hit.chunk.location.path
         entries.setdefault((hit.chunk.kind, name), []).append(hit)
     ranked = sorted(entries.items(), key=lambda entry: -entry[1][0].relevance)
-    of_kinds = (
-        [own_hits for (kind, _), own_hits in ranked if kind is wanted][:limit] for wanted in CONTEXT_TYPES.values()
-    )
-    return [hit for of_kind in of_kinds for own_hits in of_kind for hit in own_hits]
+    chosen: list[Hit] = []
+    for wanted in CONTEXT_TYPES.values():
+        of_kind = [own_hits for (kind, _), own_hits in ranked if kind is wanted]
+        chosen += chain.from_iterable(of_kind[:limit])
+    return chosen
 
 
 def strong_first(hits: Sequence[Hit]) -> list[Hit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, NamedTuple
 
 from satchel.answer import weights
@@ -354,8 +354,8 @@ def _entity_line(item: ContextItem) -> int:
 
 def _summary_entries(request: RenderRequest, items: Sequence[ContextItem]) -> tuple[str, ...]:
     """Return the summaries that came with results; the other views have them beside each entity."""
-    given = [entity for item in items for entity in item.metadata.get("entities", ()) if entity.get("summary")]
-    summaries = [(entity["name"], entity["summary"]) for entity in given]
+    entities = chain.from_iterable(item.metadata.get("entities", ()) for item in items)
+    summaries = [(entity["name"], entity["summary"]) for entity in entities if entity.get("summary")]
     summaries += [(item.title, str(item.metadata.get("given_summary", ""))) for item in items]
     listed = [f"{quote(name)}: {quote(summary)}" for name, summary in summaries if summary]
     return tuple(listed) if request.form.view is View.SECTIONS else ()
