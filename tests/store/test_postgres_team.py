@@ -428,8 +428,8 @@ def test_the_page_leads_from_an_empty_server_to_a_shared_answer(
 
 
 def test_the_examples_of_services_use_options_that_exist(run: Callable[..., str]) -> None:
-    page = PAGE.read_text()
-    lines = [line for line in page.splitlines() if "satchel serve --" in line]
+    pages = [PAGE, PAGE.with_name("http.md")]
+    lines = [line for page in pages for line in page.read_text().splitlines() if "satchel serve --" in line]
     assert lines
     known = run("serve", "--help")
     for option in {option for line in lines for option in re.findall(r"--[a-z-]+", line)}:
