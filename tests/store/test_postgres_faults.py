@@ -469,7 +469,7 @@ def test_a_question_is_asked_again_where_its_server_was_lost(tmp_path: Path, mon
     with Satchel.open(repository.root, environ=variables) as engine:
         engine.index()
         snapshot = engine.store.snapshot
-        for lost in ("_look", "enter_context"):
+        for lost in ("_scan", "enter_context"):
             met: list[str] = []
 
             @contextmanager
