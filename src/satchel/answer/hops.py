@@ -1,4 +1,4 @@
-"""One hop from what an answer shows: what its lines use, its only caller, and the names of the question.
+"""One hop from what an answer shows: what its lines use, few callers, what changes with it, names of the question.
 
 A name is followed only where import, class or type tell what it means, never by the bare name alone.
 """
@@ -70,7 +70,10 @@ MAX_COMMITS = 200
 
 
 class Hop(NamedTuple):
-    """A place to look at next: why, its lines (from 1), its name, and its best line. One that `is_last` comes last."""
+    """A place to look at next: why, its lines (from 1), its name, its best line (`line`) and what that says.
+
+    One that `follows_matches` is listed after the matches by file, so only where these leave room in the list.
+    """
 
     why: str
     path: str
@@ -79,26 +82,26 @@ class Hop(NamedTuple):
     name: str
     line: int
     text: str
-    is_last: bool = False
+    follows_matches: bool = False
 
     @property
-    def is_rare(self) -> bool:
-        """Definitions in use are many; callers and names of the question are few, and come before them."""
+    def precedes_used(self) -> bool:
+        """Whether it is listed before definitions in use: those are many, callers and names of the question few."""
         return self.why != _USES
 
     @property
     def is_caller(self) -> bool:
-        """The line of a call has a place, even where the function around it has one."""
+        """Whether it is the line of a call, which is listed even where the function around it is."""
         return self.why in (_CALLED_BY, _DROPPED_BY)
 
     @property
     def is_changed_together(self) -> bool:
-        """A match in a file that changes with the best one says so."""
+        """Whether it gives a match, which `omissions.places` lists, its reason."""
         return self.why == _CHANGES_WITH
 
 
 class Hops:
-    """Finds places of definitions that are not shown: those of `named`, those in use, and the only caller.
+    """Finds places that are not shown: of the names in `named`, of definitions in use, few callers, changed together.
 
     `terms` are those of the question: used definitions that contain one come first, and long ones need one. Names of a
     long question, an issue or a message, are mostly not of the code that it asks for, so their places come last.
@@ -111,7 +114,7 @@ class Hops:
         self._homes = [(home, Relations(home.store)) for home in resources.every]
 
     def __call__(self, packing: Packing) -> list[Hop]:
-        """Return the places for what is packed."""
+        """Return the places for what is packed, of each line the first: by workspace, but rare names before all."""
         best = {
             candidate.chunk.id: candidate
             for candidate, _ in packing.picks
@@ -121,23 +124,32 @@ class Hops:
         found: list[Hop] = []
         for home, relations in self._homes:
             finder = _PlaceFinder(packing, home, relations)
-            named = [[*finder.rare(self._named)], finder.named(self._named, self._terms)]
-            rare, defined = ([hop._replace(is_last=self._is_long) for hop in hops] for hops in named)
-            found = [*rare, *found, *defined]
-            own_candidates = [
+            rare = [hop._replace(follows_matches=self._is_long) for hop in finder.lines_of(self._named)]
+            named = [
+                hop._replace(follows_matches=self._is_long) for hop in finder.definitions_of(self._named, self._terms)
+            ]
+            shown = [
                 candidate
                 for candidate in candidates
                 if candidate.group.startswith(finder.prefix) and finder.is_indexed(candidate)
             ]
-            used = [(_worth(hop, self._terms), hop) for candidate in own_candidates for hop in finder.used(candidate)]
-            used.sort(key=lambda pair: -pair[0])
-            found += [hop for worth, hop in used if worth][: weights.USED_PLACES]
-            classes = {(candidate.group, candidate.chunk.title.rpartition(".")[0]) for candidate in own_candidates}
-            more = [hop for worth, hop in used if worth or (hop.path, hop.name.rpartition(".")[0]) in classes]
-            found += [hop._replace(is_last=True) for hop in more if hop not in found][: weights.USED_PLACES]
-            found += [hop for candidate in own_candidates[:1] for hop in finder.callers(candidate)]
-            found += [hop for candidate in own_candidates[:1] for hop in finder.changed_together(candidate)]
+            found = [*rare, *found, *named, *self._used(finder, shown)]
+            for best_shown in shown[:1]:
+                found += [*finder.callers(best_shown), *finder.changed_together(best_shown)]
         return _merged(found)
+
+    def _used(self, finder: _PlaceFinder, shown: Sequence[Candidate]) -> list[Hop]:
+        """Return the definitions that shown ones use: first those that the question is about, then others of worth.
+
+        Those of the class of a shown definition count as well, though no word of the question is in them.
+        """
+        used = [(_worth(hop, self._terms), hop) for candidate in shown for hop in finder.used(candidate)]
+        used.sort(key=lambda pair: -pair[0])
+        first = [hop for worth, hop in used if worth][: weights.USED_PLACES]
+        classes = {(candidate.group, candidate.chunk.title.rpartition(".")[0]) for candidate in shown}
+        more = [hop for worth, hop in used if worth or (hop.path, hop.name.rpartition(".")[0]) in classes]
+        others = [hop._replace(follows_matches=True) for hop in more if hop not in first]
+        return [*first, *others[: weights.USED_PLACES]]
 
 
 def _merged(found: Iterable[Hop]) -> list[Hop]:
@@ -146,7 +158,7 @@ def _merged(found: Iterable[Hop]) -> list[Hop]:
     for hop in found:
         known = first.setdefault((hop.path, hop.line), hop)
         if known.end < hop.end:
-            first[hop.path, hop.line] = hop._replace(why=known.why, is_last=known.is_last)
+            first[hop.path, hop.line] = hop._replace(why=known.why, follows_matches=known.follows_matches)
     return list(first.values())
 
 
@@ -188,7 +200,7 @@ class _PlaceFinder:
         same = lines is not None and location is not None and lines.content_hash == location.content_hash
         return same and lines is not None and not lines.marks
 
-    def named(self, names: Iterable[str], terms: AbstractSet[str]) -> list[Hop]:
+    def definitions_of(self, names: Iterable[str], terms: AbstractSet[str]) -> list[Hop]:
         """Return the definitions of names that the shown lines do not contain, if they are few.
 
         Of several definitions of a name those are meant whose class or file the question or another name speaks of.
@@ -213,7 +225,7 @@ class _PlaceFinder:
                 made += [hop for definition in meant for hop in self._hops("named", definition)]
         return made
 
-    def rare(self, names: Iterable[str]) -> list[Hop]:
+    def lines_of(self, names: Iterable[str]) -> list[Hop]:
         """Return the lines of names and numbers that production code has once or twice, unless they are shown."""
         spelled = {name: spellings(name.rpartition(".")[2]) for name in names}
         spans_of = self._spans_of(name for written in spelled.values() for name in written)
@@ -337,8 +349,8 @@ class _PlaceFinder:
         callers = self._relations.callers(definition, weights.FEW_CALLS)
         sites = [site for site in callers.sites if not site.secondary]
         dropped = _dropped(sites) if _GIVES.search(self._lines[candidate.group].text(*_span(location))) else []
-        is_last = not is_short or len(sites) != 1 or callers.unread > 0
-        if is_last:
+        is_only_call = is_short and len(sites) == 1 and callers.unread == 0
+        if not is_only_call:
             owner, _, _ = definition.qualified.rpartition(".")
             near = [
                 site for site in sites if site.path == definition.path and site.name.rpartition(".")[0] == owner != ""
@@ -350,7 +362,8 @@ class _PlaceFinder:
             is_dropped = site in dropped
             why = _DROPPED_BY if is_dropped else _CALLED_BY
             for hop in self._at(why, site.path, (site.line, site.line), site.name, site.line, ""):
-                yield hop._replace(is_last=is_last and not is_dropped)  # few, and a likely place of a fault
+                # Few calls drop a result, and they are a likely place of a fault.
+                yield hop._replace(follows_matches=not is_only_call and not is_dropped)
 
     def changed_together(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the best match in each file that most commits of the file of a candidate changed, too, where one is."""
@@ -360,7 +373,7 @@ class _PlaceFinder:
             if best is not None and (location := best.chunk.location) is not None:
                 span = _span(location)
                 for hop in self._at(_CHANGES_WITH, other, span, best.chunk.title, span[0], ""):
-                    yield hop._replace(is_last=True)
+                    yield hop._replace(follows_matches=True)
 
     def _changed_with(self, path: str) -> Iterator[str]:
         """Yield the files that most commits of a file changed, too, the most frequent first."""

@@ -150,24 +150,30 @@ class PlaceList(NamedTuple):
 
 
 def places(packing: Packing, terms: AbstractSet[str], limit: int, hops: Sequence[Hop] = ()) -> PlaceList:
-    """Return at most `limit` of the best places that are not shown: hops, matches by file, then the last hops."""
-    hops = sorted(hops, key=lambda hop: not hop.is_rare)
-    first_hops = [hop for hop in hops if not hop.is_last][: weights.HOP_PLACES]
-    best, others = _unshown(packing, first_hops, max(limit - len(first_hops), 0))
-    found = [_place(omissions, lines, terms) for omissions, lines in best]
-    paths = [*dict.fromkeys(location.path for location in found)]
-    found.sort(key=lambda location: paths.index(location.path))
-    told = {
+    """Return at most `limit` of the best places that are not shown.
+
+    First come hops, those in use last; then the matches by file; then the hops that follow them, which a full list
+    cuts off. The number of others counts matches, not hops.
+    """
+    hops = sorted(hops, key=lambda hop: not hop.precedes_used)
+    first_hops = [hop for hop in hops if not hop.follows_matches][: weights.HOP_PLACES]
+    unshown, others = _unshown(packing, first_hops, max(limit - len(first_hops), 0))
+    matches = [_place(omissions, lines, terms) for omissions, lines in unshown]
+    paths = [*dict.fromkeys(match.path for match in matches)]
+    matches.sort(key=lambda match: paths.index(match.path))
+    together = {(hop.path, hop.start): hop.why for hop in hops if hop.is_changed_together}
+    matches = [match._replace(why=together.get((match.path, match.ranges[0][0]), match.why)) for match in matches]
+    matched_lines = {
         (omission.path, line)
-        for omissions, _ in best
+        for omissions, _ in unshown
         for omission in omissions
         for line in range(omission.start, omission.end + 1)
     }
-    last_hops = [hop for hop in hops if hop.is_last and (hop.is_caller or (hop.path, hop.line) not in told)]
-    led = {(hop.path, hop.start): hop.why for hop in hops if hop.is_changed_together}
-    found = [location._replace(why=led.get((location.path, location.ranges[0][0]), location.why)) for location in found]
-    locations = [*map(_hop_place, first_hops), *found, *map(_hop_place, last_hops)][:limit]
-    return PlaceList(tuple(locations), others)
+    last_hops = [
+        hop for hop in hops if hop.follows_matches and (hop.is_caller or (hop.path, hop.line) not in matched_lines)
+    ]
+    listed = [*map(_hop_place, first_hops), *matches, *map(_hop_place, last_hops)][:limit]
+    return PlaceList(tuple(listed), others)
 
 
 def _unshown(packing: Packing, hops: Sequence[Hop], limit: int) -> tuple[list[tuple[list[Omission], Lines]], int]:

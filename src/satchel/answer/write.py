@@ -104,7 +104,7 @@ class Fitted(NamedTuple):
 
 
 FindPlaces = Callable[[Packing], Sequence["Hop"]]
-"""Returns places to look at next: what the shown lines use, and what the question names."""
+"""Returns places to look at next beside the matches, as `hops.Hops` does."""
 
 Relate = Callable[[Sequence[ContextItem], Packing], Sequence[ContextItem]]
 """Returns the items with the neighbours of what they show."""
