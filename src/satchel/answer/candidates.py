@@ -85,16 +85,16 @@ Shrink = Callable[[float], Iterable[Step]]
 class Candidate:
     """Something that may be shown.
 
-    `value` is on a log scale, in a section on the one of the request; `size` is in estimated tokens, `first_line` the
-    first line. `make` computes the ways to show it, from most to least detail, and `shrink` gives further ones for the
-    remaining room, after these. A `pinned` candidate comes before all others, whatever its value. One that is
+    `value` is on a log scale, in a section on the one of the request; `measured` is the size, or what finds it, and
+    `first_line` the first line. `make` computes the ways to show it, from most to least detail, and `shrink` gives
+    further ones for the remaining room, after these. A `pinned` candidate comes before all others, whatever its value. One that is
     `companion_of` another (the imports that a function needs, the rest of a span's function) is shown only beside it.
     `trust` is data by default. `body` is the full text of a record, where it is available.
     """
 
     hit: Hit
     value: float
-    size: float
+    measured: float | Callable[[], float]
     first_line: int
     make: Callable[[], Sequence[Step]]
     shrink: Shrink | None = None
@@ -130,6 +130,20 @@ class Candidate:
         return is_lesson(self.hit.signals)
 
     @cached_property
+    def size(self) -> float:
+        """Its size in estimated tokens."""
+        return self.measured() if callable(self.measured) else self.measured
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether its size is known."""
+        return "size" in self.__dict__ or not callable(self.measured)
+
+    def measure(self) -> float:
+        """Find its size if it is not known; return it."""
+        return self.size
+
+    @cached_property
     def steps(self) -> Sequence[Step]:
         """The fixed ways to show it, made on first use, because most candidates are never tried."""
         return self.make()
@@ -144,12 +158,20 @@ class Candidate:
         """Return the candidate with these steps, and `shrink` after them."""
         return self.sized(self.size, lambda: steps, shrink)
 
-    def sized(self, size: float, make: Callable[[], Sequence[Step]], shrink: Shrink | None) -> Candidate:
+    def sized(
+        self, measured: float | Callable[[], float], make: Callable[[], Sequence[Step]], shrink: Shrink | None
+    ) -> Candidate:
         """Return the candidate with another size, and other ways to show it."""
         made = self.valued(self.value)
-        made.__dict__.update(size=size, make=make, shrink=shrink)
+        made.__dict__.update(measured=measured, make=make, shrink=shrink)
+        made.__dict__.pop("size", None)
         made.__dict__.pop("steps", None)
         return made
+
+    def altered(self, alter: Callable[[Candidate], Candidate]) -> Candidate:
+        """Return what `alter` makes of it, done when its size or the ways to show it are first asked for."""
+        later = _Later(self, alter)
+        return self.sized(later.size, later.steps, later.shrink)
 
     def widened(self, count: int, last_line: int) -> Candidate:
         """Return it with `count` lines around its lines, within lines 1 to `last_line`; none around a declaration."""
@@ -171,6 +193,31 @@ class Candidate:
 
         shorter = None if shrink is None else lambda room: cut_steps(shrink(room))
         return self.sized(size, lambda: list(cut_steps(self.steps)), shorter)
+
+
+class _Later:
+    """A candidate that is altered once, when it is first asked for."""
+
+    __slots__ = ("_alter", "_altered", "_candidate")
+
+    def __init__(self, candidate: Candidate, alter: Callable[[Candidate], Candidate]) -> None:
+        self._candidate, self._alter = candidate, alter
+        self._altered: Candidate | None = None
+
+    def _made(self) -> Candidate:
+        if self._altered is None:
+            self._altered = self._alter(self._candidate)
+        return self._altered
+
+    def size(self) -> float:
+        return self._made().size
+
+    def steps(self) -> Sequence[Step]:
+        return self._made().steps
+
+    def shrink(self, room: float) -> Iterable[Step]:
+        shrink = self._made().shrink
+        return shrink(room) if shrink is not None else ()
 
 
 def file_candidates(

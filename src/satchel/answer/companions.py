@@ -227,7 +227,7 @@ def more_of_record(candidate: Candidate, step: Step, terms: AbstractSet[str]) ->
         replace(
             candidate,
             value=value,
-            size=size,
+            measured=size,
             make=lambda: (made,),
             shrink=None,
             pinned=False,

@@ -43,7 +43,7 @@ def with_glimpses(section: Section, terms: AbstractSet[str], rarities: Mapping[s
     )
     shown = section.highest_value - weights.VALUE_RANGE  # others would be made for nothing
     candidates = tuple(
-        _glimpse(candidate, section.lines[candidate.group], terms, rarities)
+        candidate.altered(partial(_glimpse, section.lines[candidate.group], terms, rarities))
         if shown <= candidate.value < minimum
         else candidate
         for candidate in section.candidates
@@ -52,7 +52,7 @@ def with_glimpses(section: Section, terms: AbstractSet[str], rarities: Mapping[s
     return replace(section, candidates=candidates, find_companions=find_companions)
 
 
-def _glimpse(candidate: Candidate, lines: Lines, terms: AbstractSet[str], rarities: Mapping[str, float]) -> Candidate:
+def _glimpse(lines: Lines, terms: AbstractSet[str], rarities: Mapping[str, float], candidate: Candidate) -> Candidate:
     """Return a candidate with its declaration and its best lines; as it is if it has hardly more, or is pinned."""
     location, spans = candidate.chunk.location, candidate.hit.spans
     if location is None or candidate.pinned or not candidate.steps:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
@@ -27,9 +26,6 @@ from satchel.answer.sections import (
     FindCompanions,
     Group,
     Section,
-    by_priority,
-    highest_priority,
-    priority,
     subtract,
 )
 from satchel.answer.source_lines import Lines
@@ -54,6 +50,9 @@ REASON_MARGIN = 0.1
 
 PASSAGE_SHARE = 0.5
 """Largest share of the budget for a passage of one of several records: one that does not fit leaves room for others."""
+
+MIN_CANDIDATES = 2 * OMISSIONS
+"""Candidates that are made even if they are not worth showing, so that there are enough to list beside what is."""
 
 ITEM_SHARE = 0.25
 """Largest share of the budget of a kind for one chunk, where several kinds were named."""
@@ -102,13 +101,13 @@ def _parts(
         share = budget.max_tokens * planned.weight / searched.total_weight
         cap = max(share * ITEM_SHARE if scope.shares_budget else 0.0, budget.whole_item_tokens)
         others = [] if is_lessons else hits
+        lowers = budget.places and planned.kind is Kind.CODE
+        lower = partial(_lowered_if_minor, query) if lowers else None
         candidates, lines, problems = _candidates(
-            others, resources, budget, cap, searched.terms, planned.side, value_range
+            others, resources, budget, cap, searched.terms, planned.side, value_range, lower
         )
         lessons = in_order(hits) if is_lessons else []
         candidates += [lesson_candidate(hit, resources).valued(-index) for index, hit in enumerate(lessons)]
-        if budget.places and planned.kind is Kind.CODE:
-            candidates = [_lowered_if_minor(candidate, query) for candidate in candidates]
         failures += problems
         if resources.prefix:  # what is remembered for all workspaces, and a commit of two clones, is found in each
             candidates = [candidate for candidate in candidates if candidate.chunk.id not in seen]
@@ -118,7 +117,7 @@ def _parts(
     return parts, failures
 
 
-def _lowered_if_minor(candidate: Candidate, query: Query) -> Candidate:
+def _lowered_if_minor(query: Query, candidate: Candidate) -> Candidate:
     """Return what seldom decides with less value: lines outside of functions, getters, tests inside the file.
 
     Not what the question names.
@@ -164,7 +163,7 @@ def _section(searched: Searched, budget: Budget, workspaces: Sequence[_Part]) ->
     return Section(
         planned.kind,
         planned.weight,
-        by_priority(leveled),
+        tuple(sorted(leveled, key=lambda candidate: (not candidate.pinned, -candidate.value))),
         lines,
         planned.limit,
         reserve=budget.reserves.get(planned.kind, own_share),
@@ -223,23 +222,26 @@ def _candidates(
     terms: frozenset[str],
     side: Axis | None,
     value_range: float = math.inf,
+    lower: Callable[[Candidate], Candidate] | None = None,
 ) -> tuple[list[Candidate], dict[str, Lines], list[Failure]]:
     """Return the candidates of these hits, the lines of their files by group, and failures to read them.
 
-    No candidate is shown whose value is below the best one by more than `value_range`, and the first of these by
-    priority are listed. Hits that would be neither are left out, and files with only such hits are not read.
+    `lower` may give them less value. None is shown whose value is below the best one by more than `value_range`. Hits
+    that can have no other are left out, and files with only such hits are not read, but for as many as are listed
+    beside what is shown.
     """
     candidates: list[Candidate] = []
     lines: dict[str, Lines] = {}
-    best, listed = -math.inf, list[float]()
+    best = -math.inf
     freshener = Freshener(resources.store, resources.lines, budget.stale, resources.changed_files)
     shortener = strategy(budget.strategy)
     passage_cap = budget.max_tokens * PASSAGE_SHARE if len(hits) > 1 else math.inf
-    for hit in hits:
+    for hit in sorted(hits, key=_highest_value, reverse=True):
+        # Values that are below the range of shown ones by less than this may be in it, by the rounding of sums.
+        if len(candidates) >= MIN_CANDIDATES and _highest_value(hit) < best - value_range - 1e-6:
+            break
         if hit.chunk.location is None:
             candidates.append(_record(in_workspace(hit, resources.prefix), resources, cap, passage_cap, terms, side))
-            continue
-        if len(listed) == OMISSIONS and highest_priority(hit) < listed[0]:
             continue
         current = freshener.current(hit)
         if current is None:
@@ -251,16 +253,17 @@ def _candidates(
             parts = [part.widened(budget.context_lines, len(current.lines.lines)) for part in parts]
         if budget.places:
             parts = [_without_prose(part, current.lines) for part in parts]
+        if lower is not None:
+            parts = [lower(part) for part in parts]
         candidates += parts
-        for candidate in parts:
-            if not candidate.is_lifted:
-                best = max(best, candidate.value)
-            # Values that are below the range of shown ones by less than this may be in it, by the rounding of sums.
-            if candidate.value < best - value_range - 1e-6:
-                keep = heapq.heappush if len(listed) < OMISSIONS else heapq.heappushpop
-                keep(listed, priority(candidate))
+        best = max([best, *(candidate.value for candidate in parts if not candidate.is_lifted)])
     failures = [failure._replace(message=f"{resources.prefix}{failure.message}") for failure in freshener.failures]
     return candidates, lines, failures
+
+
+def _highest_value(hit: Hit) -> float:
+    """Return the value that no candidate of a hit exceeds; what was lifted comes before all others."""
+    return max([math.inf if hit.file_score > 1.0 else hit.score, *(span.value for span in hit.spans)])
 
 
 def _without_prose(candidate: Candidate, lines: Lines) -> Candidate:
@@ -275,10 +278,15 @@ def _without_prose(candidate: Candidate, lines: Lines) -> Candidate:
     at = bisect_left(prose, location.start_line, key=itemgetter(1))  # ranges in order, which do not overlap
     if at == len(prose) or prose[at][0] > location.end_line:
         return candidate
-    kept = [piece for step in candidate.steps[:1] for piece in subtract(step.ranges, prose)]
+    return candidate.altered(partial(_cut_prose, lines))
+
+
+def _cut_prose(lines: Lines, candidate: Candidate) -> Candidate:
+    """Return a candidate without its prose, as it is if it has nothing else."""
+    kept = [piece for step in candidate.steps[:1] for piece in subtract(step.ranges, lines.prose)]
     if not kept:
         return candidate
-    return candidate.trimmed(lambda shown: subtract(shown, prose), sum(lines_size(lines, *span) for span in kept))
+    return candidate.trimmed(lambda shown: subtract(shown, lines.prose), sum(lines_size(lines, *span) for span in kept))
 
 
 def _following_without_prose(find_companions: FindCompanions) -> FindCompanions:

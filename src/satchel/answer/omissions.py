@@ -14,7 +14,7 @@ from satchel.answer.freshness import Freshener, freshness_of
 from satchel.answer.items import rest_of
 from satchel.answer.packing import BUDGET, FRAMES, TWIN, VALUE, Packing
 from satchel.answer.render.labels import quote
-from satchel.answer.sections import Section, outer_range, priority
+from satchel.answer.sections import Section, in_turn, outer_range
 from satchel.answer.source_lines import COMMENT, IMPORT, FileLines, Lines, joined, without_blank_ends
 from satchel.answer.truncation import matches
 from satchel.safety.sanitize import clean_field, plain_name
@@ -69,14 +69,15 @@ def omissions(
     waiting = [
         candidate
         for section, reasons in packing.rejected.items()
-        for candidate in packing.remaining(section)
+        for candidate in packing.unshown(section)
         if reasons[candidate] == BUDGET
     ]
-    waiting.sort(key=lambda candidate: (-priority(candidate), candidate.chunk.id, candidate.first_line))
+    if has_places and all(candidate.chunk.location is not None for candidate in waiting):
+        waiting = []  # all are named
     budgets: dict[Candidate, int] = {}
     needed, share = float(used), asked / limit if limit and asked else 1.0
     frame = FRAMES[Format.MARKDOWN]
-    for candidate in waiting:
+    for candidate in in_turn(waiting):
         needed += candidate.size + frame.range + frame.item
         is_named = has_places and candidate.chunk.location is not None
         budgets[candidate] = 0 if is_named else max(int(needed * share * MARGIN), asked + 1)
@@ -181,7 +182,7 @@ def _unshown(packing: Packing, hops: Sequence[Hop], limit: int) -> tuple[list[tu
 
     The number is that of the definitions beyond these.
     """
-    waiting = [(section, candidate) for section in packing.rejected for candidate in packing.remaining(section)]
+    waiting = [(section, candidate) for section in packing.rejected for candidate in packing.unshown(section)]
     waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].first_line))
     minimum = max((section.highest_value for section in packing.rejected), default=0.0) - weights.VALUE_RANGE
     begun = {candidate.chunk.id for candidate in packing.shown}

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from satchel.answer import weights
 from satchel.answer.bearing import LESSON_FRAME
 from satchel.answer.candidates import Candidate, Step
-from satchel.answer.sections import Group, Pick, Section, ends_of, key_of, may_be_twins, priority
+from satchel.answer.sections import Group, Pick, Section, ends_of, in_turn, key_of, may_be_twins, priority_limit
 from satchel.tokens import TokenCounter
 from satchel.types import Format
 
@@ -172,9 +172,14 @@ class Packing:
         """What is shown, item by item."""
         return (pick for groups in self.groups.values() for group in groups.values() for pick in group.picks)
 
-    def remaining(self, section: Section) -> Iterator[Candidate]:
+    def remaining(self, section: Section) -> list[Candidate]:
         """Return the rejected candidates of a section, best first; twins of shown ones are not among them."""
-        return (candidate for candidate in section.ranked if candidate in self.rejected[section])
+        return in_turn(self.unshown(section))
+
+    def unshown(self, section: Section) -> list[Candidate]:
+        """Return the rejected candidates of a section, in no order."""
+        rejected = self.rejected[section]
+        return [candidate for candidate in section.candidates if candidate in rejected]
 
     def fit(self) -> Packing:
         """Admit candidates into the room; return this packing."""
@@ -244,7 +249,7 @@ class Packing:
         number = next(self._numbers)
         if candidate.pinned:
             return False, float(number), "", 0, number, section, candidate
-        return True, -priority(candidate), candidate.chunk.id, candidate.first_line, number, section, candidate
+        return True, -priority_limit(candidate), candidate.chunk.id, candidate.first_line, number, section, candidate
 
     def _pass(self, room: int, allotments: Mapping[Section, int] | None) -> int:
         """Try all waiting candidates, with `allotments` only those that fit them; return the tokens used."""
@@ -262,6 +267,10 @@ class Packing:
             minimum = (self._least if remaining is None else self._least_of)[section]
             reason = self._refusal(section, candidate, minimum, barrier)
             left = room - used if remaining is None else min(room - used, remaining[section])
+            if reason is None and left >= SMALLEST_PIECE and not candidate.is_measured:
+                candidate.measure()  # others may come before it then
+                heapq.heappush(heap, self._entry(section, candidate))
+                continue
             is_tried = reason is None and self._has_room(section, candidate, left)
             if is_tried and self._has_twin(section, candidate):
                 self._twins[candidate] = section

@@ -6,14 +6,13 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import islice
 from operator import itemgetter
 
 from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.source_lines import Lines, joined
-from satchel.types import Hit, Kind, Range
+from satchel.types import Kind, Range
 
 Pick = tuple[Candidate, Step]
 """A shown candidate, and the step in which it is shown."""
@@ -137,22 +136,28 @@ class Section:
         ranked = (candidate.value for candidate in self.candidates if not (candidate.pinned or candidate.is_lifted))
         return max([self.best, *ranked])
 
-    @cached_property
-    def ranked(self) -> list[Candidate]:
-        """The candidates by priority, whether pinned or not."""
-        return sorted(
-            self.candidates, key=lambda candidate: (-priority(candidate), candidate.chunk.id, candidate.first_line)
-        )
-
 
 def priority(candidate: Candidate) -> float:
     """Return value over a power of the cost, on the log scale: higher ones are tried first."""
     return candidate.value - weights.COST_EXPONENT * math.log(candidate.size + weights.COST_OFFSET)
 
 
-def highest_priority(hit: Hit) -> float:
-    """Return a priority that no candidate of this hit exceeds."""
-    return max([hit.score, *(span.value for span in hit.spans)]) - weights.COST_EXPONENT * math.log(weights.COST_OFFSET)
+def priority_limit(candidate: Candidate) -> float:
+    """Return the priority of a candidate; of one that is not measured a number that its priority is not above."""
+    if candidate.is_measured:
+        return priority(candidate)
+    return candidate.value - weights.COST_EXPONENT * math.log(weights.COST_OFFSET)
+
+
+def in_turn(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return candidates by priority, whether pinned or not; last those that were never measured, by value."""
+
+    def turn(candidate: Candidate) -> tuple[bool, float, str, int]:
+        is_measured = candidate.is_measured
+        value = priority(candidate) if is_measured else candidate.value
+        return not is_measured, -value, candidate.chunk.id, candidate.first_line
+
+    return sorted(candidates, key=turn)
 
 
 def by_priority(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:

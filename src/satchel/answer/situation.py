@@ -249,7 +249,7 @@ def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: floa
         candidate = made if account is None else account.new_part(made)
         if candidate is not None:
             frame = FRAMES[request.form.format].item + count(guide.title)
-            guided.append((guide, replace(candidate, size=count(guide.texts[0])), frame))
+            guided.append((guide, replace(candidate, measured=count(guide.texts[0])), frame))
     later = sum(candidate.size + frame for _, candidate, frame in guided)
     candidates = []
     for guide, whole, frame in guided:
@@ -268,7 +268,7 @@ def _shortened(guide: Guide, candidate: Candidate, room: float, later: float, co
     """Return the longest text that fits the room; a text made of entries leaves the room `later` to other guides."""
     sizes = [count(text) for text in guide.texts]
     fitting = next((index for index, size in enumerate(sizes) if size <= room), len(sizes) - 1)
-    sized = replace(candidate, size=sizes[fitting])
+    sized = replace(candidate, measured=sizes[fitting])
     if guide.entries is None:
         return sized.offering(candidate.steps[fitting:])
     shortener = Shortener(guide.entries(), count)
@@ -276,7 +276,7 @@ def _shortened(guide: Guide, candidate: Candidate, room: float, later: float, co
     if not text:
         return _offering(sized, [candidate.steps[-1]], guide.entries, count)
     steps = [Step(Detail.SIGNATURE, text=text), candidate.steps[-1]]
-    return _offering(replace(candidate, size=count(text)), steps, guide.entries, count)
+    return _offering(replace(candidate, measured=count(text)), steps, guide.entries, count)
 
 
 def _offering(
