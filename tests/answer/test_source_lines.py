@@ -306,8 +306,8 @@ LONG = [f"    more about it, line {number}" for number in range(6)]
 )
 def test_a_long_doc_comment_is_its_first_sentence(text: list[str], left_out: list[tuple[int, int]]) -> None:
     lines = Lines("a.x", TextLines("\n".join(text)))
-    assert list(lines.prose) == left_out
-    assert lines.prose is lines.prose
+    assert list(lines.prose(1, len(lines.lines))) == left_out
+    assert lines.prose(1, 4) is lines.prose(1, 4)
 
 
 PYTHON = """\

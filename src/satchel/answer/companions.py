@@ -200,7 +200,7 @@ def rest_of_best(candidate: Candidate, group: Group) -> Candidate | None:
     if location is None or lines is None or candidate.chunk.role not in _INNER or candidate.hit.partial:
         return None
     whole = without_blank_ends(lines.lines, location.start_line, location.end_line)
-    missing = subtract(subtract([whole], lines.prose), group.ranges)
+    missing = subtract(subtract([whole], lines.prose(*whole)), group.ranges)
     size = sum(lines_size(lines, *span) for span in missing)
     first, last = whole
     if not missing or last - first >= WHOLE_BEST_LINES or size > WHOLE_BEST_TOKENS:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from operator import itemgetter
 
 from satchel.answer import weights
 from satchel.answer.bearing import gives_lessons, in_order, lesson_tokens
@@ -39,7 +37,7 @@ from satchel.search.strength import strength_at, title_of
 from satchel.sources.experiences import lesson_line, shown_record
 from satchel.sources.roles import is_inline_test
 from satchel.system.globs import is_among
-from satchel.types import Failure, Hit, Kind, Role
+from satchel.types import Failure, Hit, Kind, Location, Role
 from satchel.vocabulary import Axis
 
 REASON_TOKENS = 200
@@ -274,19 +272,18 @@ def _without_prose(candidate: Candidate, lines: Lines) -> Candidate:
     location = candidate.chunk.location
     if candidate.kind is not Kind.CODE or location is None or candidate.is_lifted:
         return candidate
-    prose = lines.prose
-    at = bisect_left(prose, location.start_line, key=itemgetter(1))  # ranges in order, which do not overlap
-    if at == len(prose) or prose[at][0] > location.end_line:
+    return candidate.altered(partial(_cut_prose, lines, location))
+
+
+def _cut_prose(lines: Lines, location: Location, candidate: Candidate) -> Candidate:
+    """Return a candidate without the prose of its definition, as it is if it has nothing else."""
+    prose = lines.prose(location.start_line, location.end_line)
+    if not prose:
         return candidate
-    return candidate.altered(partial(_cut_prose, lines))
-
-
-def _cut_prose(lines: Lines, candidate: Candidate) -> Candidate:
-    """Return a candidate without its prose, as it is if it has nothing else."""
-    kept = [piece for step in candidate.steps[:1] for piece in subtract(step.ranges, lines.prose)]
+    kept = [piece for step in candidate.steps[:1] for piece in subtract(step.ranges, prose)]
     if not kept:
         return candidate
-    return candidate.trimmed(lambda shown: subtract(shown, lines.prose), sum(lines_size(lines, *span) for span in kept))
+    return candidate.trimmed(lambda shown: subtract(shown, prose), sum(lines_size(lines, *span) for span in kept))
 
 
 def _following_without_prose(find_companions: FindCompanions) -> FindCompanions:

@@ -79,15 +79,17 @@ class Lines:
         """Return lines `start`..`end` (1-based, inclusive), each with its line end."""
         return self.lines.joined(start, min(end, len(self.lines))) + "\n"
 
-    @property
-    def prose(self) -> tuple[Range, ...]:
-        """Return the lines of long doc comments after their first sentence; found once while the lines are kept.
+    def prose(self, start: int, end: int) -> tuple[Range, ...]:
+        """Return the lines of long doc comments in `start`..`end` after their first sentence.
 
-        Comments of a notebook are its text.
+        They are found once while the lines are kept. Comments of a notebook are its text.
         """
-        found: tuple[Range, ...] | None = self.derived.get(prose_of)
+        key = prose_of, start, end
+        found: tuple[Range, ...] | None = self.derived.get(key)
         if found is None:
-            found = self.derived[prose_of] = () if is_notebook(self.path) else tuple(prose_of(self.lines))
+            last = min(end, len(self.lines))
+            texts = () if is_notebook(self.path) else prose_of(TextLines(self.lines.joined(start, last)))
+            found = self.derived[key] = tuple((first + start - 1, behind + start - 1) for first, behind in texts)
         return found
 
     @property
