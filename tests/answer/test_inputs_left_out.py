@@ -44,12 +44,12 @@ def satchel(tmp_path: Path) -> Satchel:
 def answers(satchel: Satchel, **options: Any) -> list[Any]:
     """Return all that an answer says but the time that it took, with small and large budgets."""
     contexts = [satchel.assemble(QUESTION, max_tokens=tokens, **options) for tokens in (300, 1_000, 4_000)]
-    return [(one.text, one.items, one.overflow, one.usage, one.failures) for one in contexts]
+    return [(one.text, one.items, one.usage, one.failures) for one in contexts]
 
 
 def read_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make candidates of all hits, while as many are listed as before."""
-    monkeypatch.setattr(inputs, "OMISSIONS", 1_000_000)
+    """Make candidates of all hits."""
+    monkeypatch.setattr(inputs, "MIN_CANDIDATES", 1_000_000)
 
 
 def test_the_answer_is_the_same_without_hits_that_it_would_not_list(

@@ -87,9 +87,9 @@ class Candidate:
 
     `value` is on a log scale, in a section on the one of the request; `measured` is the size, or what finds it, and
     `first_line` the first line. `make` computes the ways to show it, from most to least detail, and `shrink` gives
-    further ones for the remaining room, after these. A `pinned` candidate comes before all others, whatever its value. One that is
-    `companion_of` another (the imports that a function needs, the rest of a span's function) is shown only beside it.
-    `trust` is data by default. `body` is the full text of a record, where it is available.
+    further ones for the remaining room, after these. A `pinned` candidate comes before all others, whatever its value.
+    One that is `companion_of` another (the imports that a function needs, the rest of a span's function) is shown only
+    beside it. `trust` is data by default. `body` is the full text of a record, where it is available.
     """
 
     hit: Hit
@@ -198,25 +198,21 @@ class Candidate:
 class _Later:
     """A candidate that is altered once, when it is first asked for."""
 
-    __slots__ = ("_alter", "_altered", "_candidate")
-
     def __init__(self, candidate: Candidate, alter: Callable[[Candidate], Candidate]) -> None:
         self._candidate, self._alter = candidate, alter
-        self._altered: Candidate | None = None
 
-    def _made(self) -> Candidate:
-        if self._altered is None:
-            self._altered = self._alter(self._candidate)
-        return self._altered
+    @cached_property
+    def _altered(self) -> Candidate:
+        return self._alter(self._candidate)
 
     def size(self) -> float:
-        return self._made().size
+        return self._altered.size
 
     def steps(self) -> Sequence[Step]:
-        return self._made().steps
+        return self._altered.steps
 
     def shrink(self, room: float) -> Iterable[Step]:
-        shrink = self._made().shrink
+        shrink = self._altered.shrink
         return shrink(room) if shrink is not None else ()
 
 

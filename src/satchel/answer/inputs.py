@@ -24,6 +24,7 @@ from satchel.answer.sections import (
     FindCompanions,
     Group,
     Section,
+    by_priority,
     subtract,
 )
 from satchel.answer.source_lines import Lines
@@ -98,7 +99,7 @@ def _parts(
         hits = [hit for hit in hits if is_wanted(hit, scope, resources.prefix)]
         share = budget.max_tokens * planned.weight / searched.total_weight
         cap = max(share * ITEM_SHARE if scope.shares_budget else 0.0, budget.whole_item_tokens)
-        others = [] if is_lessons else hits
+        others = [] if is_lessons else sorted(hits, key=_highest_value, reverse=True)
         lowers = budget.places and planned.kind is Kind.CODE
         lower = partial(_lowered_if_minor, query) if lowers else None
         candidates, lines, problems = _candidates(
@@ -161,7 +162,7 @@ def _section(searched: Searched, budget: Budget, workspaces: Sequence[_Part]) ->
     return Section(
         planned.kind,
         planned.weight,
-        tuple(sorted(leveled, key=lambda candidate: (not candidate.pinned, -candidate.value))),
+        by_priority(leveled),
         lines,
         planned.limit,
         reserve=budget.reserves.get(planned.kind, own_share),
@@ -226,7 +227,7 @@ def _candidates(
 
     `lower` may give them less value. None is shown whose value is below the best one by more than `value_range`. Hits
     that can have no other are left out, and files with only such hits are not read, but for as many as are listed
-    beside what is shown.
+    beside what is shown; with a range the hits have to be in the order of their values.
     """
     candidates: list[Candidate] = []
     lines: dict[str, Lines] = {}
@@ -234,7 +235,7 @@ def _candidates(
     freshener = Freshener(resources.store, resources.lines, budget.stale, resources.changed_files)
     shortener = strategy(budget.strategy)
     passage_cap = budget.max_tokens * PASSAGE_SHARE if len(hits) > 1 else math.inf
-    for hit in sorted(hits, key=_highest_value, reverse=True):
+    for hit in hits:
         # Values that are below the range of shown ones by less than this may be in it, by the rounding of sums.
         if len(candidates) >= MIN_CANDIDATES and _highest_value(hit) < best - value_range - 1e-6:
             break

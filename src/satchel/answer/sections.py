@@ -151,28 +151,18 @@ def priority_limit(candidate: Candidate) -> float:
 
 def in_turn(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Return candidates by priority, whether pinned or not; last those that were never measured, by value."""
-
-    def turn(candidate: Candidate) -> tuple[bool, float, str, int]:
-        is_measured = candidate.is_measured
-        value = priority(candidate) if is_measured else candidate.value
-        return not is_measured, -value, candidate.chunk.id, candidate.first_line
-
-    return sorted(candidates, key=turn)
+    return sorted(candidates, key=_turn)
 
 
 def by_priority(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Return candidates of one section in the order in which they are tried."""
-    return tuple(
-        sorted(
-            candidates,
-            key=lambda candidate: (
-                not candidate.pinned,
-                -priority(candidate),
-                candidate.chunk.id,
-                candidate.first_line,
-            ),
-        )
-    )
+    """Return the pinned candidates of one section, then the others, each in turn."""
+    return tuple(sorted(candidates, key=lambda candidate: (not candidate.pinned, *_turn(candidate))))
+
+
+def _turn(candidate: Candidate) -> tuple[bool, float, str, int]:
+    is_measured = candidate.is_measured
+    value = priority(candidate) if is_measured else candidate.value
+    return not is_measured, -value, candidate.chunk.id, candidate.first_line
 
 
 def full_text(section: Section, candidate: Candidate) -> str:
