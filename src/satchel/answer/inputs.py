@@ -50,7 +50,7 @@ REASON_MARGIN = 0.1
 PASSAGE_SHARE = 0.5
 """Largest share of the budget for a passage of one of several records: one that does not fit leaves room for others."""
 
-MIN_CANDIDATES = 2 * OMISSIONS
+MIN_CANDIDATES = 3 * OMISSIONS
 """Candidates that are made even if they are not worth showing, so that there are enough to list beside what is."""
 
 ITEM_SHARE = 0.25
