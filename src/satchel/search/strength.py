@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial
@@ -37,9 +36,14 @@ def relevance_of(strength: float, share: float = 1.0, rank: float = 1.0) -> floa
     `strength` is that of the answer of its kind, `share` the match of the item in parts of the best one, `rank` its
     place among the hits of its kind, from 1.
     """
+    return relevances_of(strength, (share,), (rank,))[0]
+
+
+def relevances_of(strength: float, shares: Iterable[float], ranks: Iterable[float]) -> list[float]:
+    """Return `relevance_of` for each of the items of one kind."""
     full = weights.LARGEST_ODDS * math.pow(strength, weights.STRENGTH_EXPONENT)
-    odds = full * share / math.pow(rank, weights.PLACE_EXPONENT)
-    return odds / (1 + odds)
+    every = (full * share / math.pow(rank, weights.PLACE_EXPONENT) for share, rank in zip(shares, ranks, strict=True))
+    return [odds / (1 + odds) for odds in every]
 
 
 def strength_at(relevance: float) -> float:
@@ -56,8 +60,10 @@ def lifted(relevance: float, factor: float) -> float:
 
 def places_of(scores: Sequence[float]) -> list[int]:
     """Return the places, from 1, of scores in falling order; equal scores share a place."""
-    falling = [-score for score in scores]
-    return [bisect_left(falling, score) + 1 for score in falling]
+    places: list[int] = []
+    for index, score in enumerate(scores):
+        places.append(places[-1] if index and score == scores[index - 1] else index + 1)
+    return places
 
 
 class Evidence(NamedTuple):
@@ -456,8 +462,7 @@ def _far_better(
     query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores, demoted: BoolArray
 ) -> BoolArray:
     """Return the documents in `demoted` with a chunk that matches far better than any other file."""
-    best = np.zeros(len(demoted))
-    np.maximum.at(best, lexicon.columns.chunk_document, scores.chunk_matched)
+    best = bm25.best_of_each(scores.chunk_matched, lexicon.document_first_chunk, lexicon.document_chunk_count)
     ordinary = lexicon.live_document & ~demoted & (lexicon.columns.document_secondary == 0)
     bar = float(scores.document_matched[ordinary].max(initial=0.0))
     better = demoted & (best > 0) & (best >= weights.FAR_BETTER * bar)
