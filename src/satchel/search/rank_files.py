@@ -275,9 +275,10 @@ def _ranked_spans(
     if len(span_scores) > RANKED_SPANS:
         minimum = max(bm25.threshold(span_scores, RANKED_SPANS), 1e-9)
     chosen = span_scores >= minimum
-    for document in np.flatnonzero(file_rank < RANKED_FILES).tolist():
-        first = lexicon.document_first_span[document]
-        chosen[first : first + lexicon.document_span_count[document]] = True
+    best = np.flatnonzero(file_rank < RANKED_FILES)
+    firsts, counts = lexicon.document_first_span[best].tolist(), lexicon.document_span_count[best].tolist()
+    for first, count in zip(firsts, counts, strict=True):
+        chosen[first : first + count] = True
     if similar is not None:
         for chunk in bm25.largest(similar, VECTOR_CHUNKS).tolist():
             first = lexicon.chunk_first_span[chunk]

@@ -135,13 +135,14 @@ _SHORT_FORMS = dict(pair.split("=") for pair in words.ENGLISH["short forms"])
 
 Has = Callable[[Iterable[str]], bool]
 BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
+Zones = tuple[tuple[Zone, str], ...]
 
 
 def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
     """Return the content words of a question, as written and in its order, that occur in none of these lexicons."""
     searched = [lexicon for lexicon in lexicons if lexicon.chunk_count]
-    stop, endings = words.other_language("\n".join(line for _, line in query.zones))
-    content_words, pair = list(_content_words(query, stop)), _FEATURE.search(title_of(query))
+    endings, content_words = _subject(query)
+    pair = _FEATURE.search(title_of(query))
     if not searched or not (content_words or pair):
         return ()
     spelled = [term for word in content_words for term in _spellings(words.unaccented(word))]
@@ -164,10 +165,8 @@ def words_of_tests(query: Query, searched: Iterable[tuple[Store, Kind]]) -> tupl
     """
     if query.asks_for_tests or is_long(query):
         return ()
-    stop, endings = words.other_language("\n".join(line for _, line in query.zones))
-    content_words = [
-        words.unaccented(word).lower() for word in _content_words(query, stop) if not words.is_compound(word)
-    ]
+    endings, subject = _subject(query)
+    content_words = [words.unaccented(word).lower() for word in subject if not words.is_compound(word)]
     stores = [(store, kind, store.lexicon(kind)) for store, kind in searched] if content_words else []
     lexicons = [lexicon for _, _, lexicon in stores]
     primary = [lexicon.derived(words_of_tests, partial(_primary, store, kind)) for store, kind, lexicon in stores]
@@ -227,7 +226,11 @@ def _is_pair(pair: re.Match[str], forms: Callable[[str], Iterable[str]], lexicon
 
 def is_long(query: Query) -> bool:
     """Return whether a question is a longer text: an issue or a message."""
-    return sum(len(line.split()) for zone, line in query.zones if zone in SENTENCES) > LONG_QUESTION
+    return _is_long(query.zones)
+
+
+def _is_long(zones: Zones) -> bool:
+    return sum(len(line.split()) for zone, line in zones if zone in SENTENCES) > LONG_QUESTION
 
 
 def sure_sentences(query: Query) -> str:
@@ -236,10 +239,30 @@ def sure_sentences(query: Query) -> str:
     return title_of(query) if is_long(query) else "\n".join(lines)
 
 
-def _content_words(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
-    """Yield the words about the subject of a question, each once; `stop` are the stop words if it is not English."""
-    lines = [(zone, line) for zone, line in query.zones if zone in SENTENCES]
-    is_message = is_long(query)
+class _Subject(NamedTuple):
+    """The endings of the language of a question, none for English, and the words about its subject, each once."""
+
+    endings: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+def _subject(query: Query) -> _Subject:
+    return _subject_of(query.zones, weights.ABSENT_NAME_LETTERS)
+
+
+@lru_cache(maxsize=4)  # several steps of an answer ask for those of one question
+def _subject_of(zones: Zones, name_letters: int) -> _Subject:
+    stop, endings = words.other_language("\n".join(line for _, line in zones))
+    return _Subject(endings, tuple(_content_words(zones, stop, name_letters)))
+
+
+def _content_words(zones: Zones, stop: AbstractSet[str], name_letters: int) -> Iterator[str]:
+    """Yield the words about the subject of a question, each once; `stop` are the stop words if it is not English.
+
+    In a long text a name has at least `name_letters`.
+    """
+    lines = [(zone, line) for zone, line in zones if zone in SENTENCES]
+    is_message = _is_long(zones)
     seen = {*stop}
     for zone, line in lines:
         line = PLACE.sub(" ", line)
@@ -247,7 +270,7 @@ def _content_words(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
         for index, word in enumerate(words.words(words.without_particles(line))):
             name = word.strip("_$")
             is_code = word in marked or words.is_compound(word)
-            is_sure = zone is Zone.TITLE or not is_message or (len(name) >= weights.ABSENT_NAME_LETTERS and is_code)
+            is_sure = zone is Zone.TITLE or not is_message or (len(name) >= name_letters and is_code)
             # Other languages have forms that no ending tells (`renouveler`, `renouvelle`): their names and the nouns of
             # German are sure.
             is_english = word.isascii() and not stop
@@ -264,8 +287,7 @@ def without_own_names(query: Query, names: AbstractSet[str]) -> Query:
     common word (`requests`) is mostly meant as that.
     """
     names = {name for name in names if COMMON_WORDS.isdisjoint({name, words.stem(name)})}
-    stop, _ = words.other_language("\n".join(line for _, line in query.zones))
-    told = {word.lower() for word in _content_words(query, stop)}
+    told = {word.lower() for word in _subject(query).words}
     return without_words(query, names) if told & names and told - names else query
 
 
@@ -334,7 +356,7 @@ def _is_joined(word: str, lexicon: Lexicon) -> bool:
     terms = sorted({words.stem(half) for pair in halves for half in pair})
     postings = dict(zip(terms, lexicon.postings(terms), strict=True))
     return any(
-        len(np.intersect1d(left, other, assume_unique=True))
+        len(left) and len(other) and len(np.intersect1d(left, other, assume_unique=True))
         for first, second in halves
         for (left, _), (other, _) in zip(
             *(
