@@ -342,7 +342,12 @@ def other_language(question: str) -> tuple[frozenset[str], tuple[str, ...]]:
 
     Recognised by its stop words: at least two, or one in another script than the Latin one, and more than English ones.
     """
-    asked = [word.lower() for word in words(question[:400])]  # characters that show the language
+    return _other_language(question[:400])  # characters that show the language
+
+
+@lru_cache(maxsize=16)  # a question is looked at by several functions
+def _other_language(question: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    asked = [word.lower() for word in words(question)]
     best = max(_other_languages(), key=lambda language: sum(word in language[0] for word in asked))
     english = sum(word in STOP_WORDS for word in asked)
     shared = [word for word in asked if word in best[0]]

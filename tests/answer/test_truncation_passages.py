@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from satchel.answer.truncation import ELLIPSIS, LONGEST_UNIT, best_run, excerpt, matches, units_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from satchel import text as words
+from satchel.answer.omissions import best_line
+from satchel.answer.truncation import ELLIPSIS, LONGEST_UNIT, best_run, excerpt, matched_terms, matches, units_of
 
 
 def test_the_units_of_a_text_are_its_lines_and_the_sentences_of_a_long_line() -> None:
@@ -27,6 +32,35 @@ def test_the_best_run_grows_to_the_better_side_while_there_is_room() -> None:
     assert best_run([0, 1, 3, 2, 0], [1, 1, 1, 9, 1], 3) == (0, 2)
     assert best_run([2, 0], [9, 1], 3) is None
     assert best_run([], [], 3) is None
+
+
+TERMS = frozenset({"pool", "größe", "grosse", "数据", "exhaust", "7"})
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.text(max_size=12),
+            st.lists(
+                st.sampled_from(["pool", "pools", "Pool7", "$pool", "x_pool", "Größe", "大数据", "\ufffd", "\n", ""])
+            ).map(" ".join),
+        )
+    )
+)
+def test_each_unit_has_the_terms_of_its_own_words_whatever_is_beside_it(units: list[str]) -> None:
+    expected = [
+        TERMS.intersection(term for word in words.words(unit) for term in words.terms_of(word)) for unit in units
+    ]
+    assert matched_terms(units, TERMS) == expected
+
+
+@given(
+    st.lists(st.sampled_from(["pool", "# pool", "pool of 7", "# pool of 7", "", "x", "# x", "import pool"]), min_size=1)
+)
+def test_the_best_line_matches_most_and_a_remark_one_word_less(lines: list[str]) -> None:
+    remarks = [line[:1] == "#" or line[:6] == "import" or not line for line in lines]
+    rated = [(count - remark, not remark) for count, remark in zip(matches(lines, TERMS), remarks, strict=True)]
+    assert best_line(lines, TERMS) == rated.index(max(rated))
 
 
 def test_without_a_question_a_passage_is_the_beginning() -> None:

@@ -22,9 +22,10 @@ def place_of(word: str, raw: bytes, root: Path) -> str:
         b"one\r\ngenerate limits\r\nRATE LIMIT\r\n",
         "one\nérate limit, rate limité\nRate Limit\n".encode(),
         "one\n\nRate Limit é\n".encode("latin-1"),
+        "one\r\n\r\nRate Limit é\r\n".encode("latin-1"),
         "one\ngenerate limits\nrate limit\n".encode("utf-16"),
     ],
-    ids=["plain", "line ends of Windows", "letters beside it", "latin-1", "utf-16"],
+    ids=["plain", "line ends of Windows", "letters beside it", "latin-1", "latin-1 of Windows", "utf-16"],
 )
 def test_a_word_is_found_whole_in_any_case_and_encoding(raw: bytes, tmp_path: Path) -> None:
     assert place_of("rate limit", raw, tmp_path) == "api.ts:3 (generated)"

@@ -130,6 +130,9 @@ def test_scores_after_edits_and_merges_equal_those_of_a_store_that_was_just_open
         kept, fresh = store.lexicon(Kind.CODE), other.lexicon(Kind.CODE)
         for one, two in zip(bm25.score(kept, TERMS)[:8], bm25.score(fresh, TERMS)[:8], strict=True):
             assert one.tobytes() == two.tobytes()
+        idf = bm25.score(kept, TERMS).chunk_occurrences.idf.tolist()
+        rarities = [term.weight * value for term, value in zip(TERMS, idf, strict=True)]
+        assert [*bm25.rarities(kept, TERMS).values()] == [*bm25.rarities(fresh, TERMS).values()] == rarities
         assert bm25.chunk_scores(kept, TERMS).tobytes() == bm25.chunk_scores(fresh, TERMS).tobytes()
         for (share, units), (fresh_share, fresh_units) in zip(
             bm25.holders(kept, TERMS), bm25.holders(fresh, TERMS), strict=True

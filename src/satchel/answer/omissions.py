@@ -159,16 +159,16 @@ def places(packing: Packing, terms: AbstractSet[str], limit: int, hops: Sequence
     hops = sorted(hops, key=lambda hop: not hop.precedes_used)
     first_hops = [hop for hop in hops if not hop.follows_matches][: weights.HOP_PLACES]
     unshown, others = _unshown(packing, first_hops, max(limit - len(first_hops), 0))
-    matches = [_place(omissions, lines, terms) for omissions, lines in unshown]
+    matches = [_place(passages, lines, terms) for passages, lines in unshown]
     paths = [*dict.fromkeys(match.path for match in matches)]
     matches.sort(key=lambda match: paths.index(match.path))
     together = {(hop.path, hop.start): hop.why for hop in hops if hop.is_changed_together}
     matches = [match._replace(why=together.get((match.path, match.ranges[0][0]), match.why)) for match in matches]
     matched_lines = {
-        (omission.path, line)
-        for omissions, _ in unshown
-        for omission in omissions
-        for line in range(omission.start, omission.end + 1)
+        (passage.path, line)
+        for passages, _ in unshown
+        for passage in passages
+        for line in range(passage.start, passage.end + 1)
     }
     last_hops = [
         hop for hop in hops if hop.follows_matches and (hop.is_caller or (hop.path, hop.line) not in matched_lines)
@@ -177,59 +177,79 @@ def places(packing: Packing, terms: AbstractSet[str], limit: int, hops: Sequence
     return PlaceList(tuple(listed), others)
 
 
-def _unshown(packing: Packing, hops: Sequence[Hop], limit: int) -> tuple[list[tuple[list[Omission], Lines]], int]:
+class _Passage(NamedTuple):
+    """Lines of a definition that is not shown: all of them, or a part of a long one."""
+
+    id: str
+    title: str
+    path: str
+    start: int
+    end: int
+
+    @property
+    def lines(self) -> Range:
+        """Its first and its last line."""
+        return self.start, self.end
+
+
+def _unshown(packing: Packing, hops: Sequence[Hop], limit: int) -> tuple[list[tuple[list[_Passage], Lines]], int]:
     """Return the best definitions of which nothing is shown, and what is left of long ones: their best passages.
 
     The number is that of the definitions beyond these.
     """
-    waiting = [(section, candidate) for section in packing.rejected for candidate in packing.unshown(section)]
-    waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].first_line))
     minimum = max((section.highest_value for section in packing.rejected), default=0.0) - weights.VALUE_RANGE
+    waiting = [
+        (section, candidate)
+        for section in packing.rejected
+        for candidate in packing.unshown(section)
+        if candidate.value >= minimum
+    ]
+    waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].first_line))
     begun = {candidate.chunk.id for candidate in packing.shown}
     shown = {group.key: group.ranges for groups in packing.groups.values() for group in groups.values()}
-    best: dict[tuple[str, str], tuple[list[Omission], Lines]] = {}
+    best: dict[tuple[str, str], tuple[list[_Passage], Lines]] = {}
     others = set[tuple[str, str]]()
     for section, candidate in waiting:
         chunk, lines = candidate.chunk, section.lines.get(candidate.group)
         name = candidate.group, chunk.title if chunk.role in DECLARED else chunk.id  # overloads share a row
         is_known = name in best or len(best) < limit
-        if not is_known and lines is not None and candidate.value >= minimum and chunk.id not in begun:
+        if not is_known and lines is not None and chunk.id not in begun:
             others.add(name)
-        if lines is None or not is_known or not _is_place(candidate, minimum, is_begun=chunk.id in begun):
+        if lines is None or not is_known or not _is_place(candidate, is_begun=chunk.id in begun):
             continue
-        omission = omission_of(packing, section, candidate, 0)
-        omission = omission if chunk.id in begun else _whole(omission, candidate, lines)
-        taken = [*shown.get(candidate.group, ()), *((hop.line, hop.line) for hop in hops if hop.path == omission.path)]
-        if any(start <= omission.end and omission.start <= end for start, end in taken):
+        passage = _passage(candidate, lines, is_whole=chunk.id not in begun)
+        taken = [*shown.get(candidate.group, ()), *((hop.line, hop.line) for hop in hops if hop.path == passage.path)]
+        if any(start <= passage.end and passage.start <= end for start, end in taken):
             continue
         passages, _ = best.setdefault(name, ([], lines))
-        is_new = all(span != (omission.start, omission.end) for span in map(_lines_of, passages))
-        if is_new and sum(passage.id == omission.id for passage in passages) < PASSAGES:
-            passages.append(omission)
+        is_new = all(other.lines != passage.lines for other in passages)
+        if is_new and sum(other.id == passage.id for other in passages) < PASSAGES:
+            passages.append(passage)
     return list(best.values()), len(others)
 
 
-def _is_place(candidate: Candidate, minimum: float, *, is_begun: bool) -> bool:
-    """Return whether a candidate may be named: worth it, and not begun, unless passages of a long function are left."""
-    has_lines = candidate.companion_of is None and candidate.value >= minimum and bool(candidate.steps)
+def _is_place(candidate: Candidate, *, is_begun: bool) -> bool:
+    """Return whether a candidate may be named: one that is not begun, unless passages of a long function are left."""
+    has_lines = candidate.companion_of is None and bool(candidate.steps)
     return has_lines and (not is_begun or is_long_function(candidate.chunk))
 
 
-def _whole(omission: Omission, candidate: Candidate, lines: Lines) -> Omission:
-    """Return all lines of its definition as an omission, unless they are too many to be opened in one look.
+def _passage(candidate: Candidate, lines: Lines, *, is_whole: bool) -> _Passage:
+    """Return the lines of a candidate with steps; if `is_whole`, those of its definition, unless it is a long one.
 
-    The lines outside of definitions at the head of a file begin after its imports.
+    All lines of a definition of `LONG_PLACE` are too many to be opened in one look. Those outside of definitions at the
+    head of a file begin after its imports.
     """
-    location = candidate.chunk.location
+    chunk, location = candidate.chunk, candidate.chunk.location
     assert location is not None
-    start, end = without_blank_ends(lines.lines, location.start_line, location.end_line)
-    if candidate.chunk.role is Role.GAP:
-        start = next((line for line in range(start, end) if not _is_remark(lines.lines[line - 1])), end)
-    if end - start >= LONG_PLACE:
-        return omission
-    return omission._replace(
-        start=start, end=end, handle=omission.handle and handle(omission.id, omission.content_hash, ((start, end),))
-    )
+    if is_whole:
+        start, end = without_blank_ends(lines.lines, location.start_line, location.end_line)
+        if chunk.role is Role.GAP:
+            start = next((line for line in range(start, end) if not _is_remark(lines.lines[line - 1])), end)
+        if end - start < LONG_PLACE:
+            return _Passage(chunk.id, chunk.title, location.path, start, end)
+    start, end = outer_range(_ranges_left(candidate))
+    return _Passage(chunk.id, chunk.title, location.path, start, end)
 
 
 def _is_remark(text: str) -> bool:
@@ -262,12 +282,13 @@ def _with_best_line(hit: Hit, freshener: Freshener, terms: AbstractSet[str]) -> 
 def best_line(texts: Sequence[str], terms: AbstractSet[str]) -> int:
     """Return the index of the line that matches best, rather one of code than one of a remark."""
     gains = matches(texts, terms)
-    remarks = list(map(_is_remark, texts))
-    return max(range(len(texts)), key=lambda index: (gains[index] - remarks[index], not remarks[index], -index))
-
-
-def _lines_of(omission: Omission) -> Range:
-    return omission.start, omission.end
+    highest = max(gains)
+    # A remark is as good as a line of code with one word less, and worse than that.
+    for gain in (highest, highest - 1):
+        for index, text in enumerate(texts):
+            if gains[index] == gain and not _is_remark(text):
+                return index
+    return gains.index(highest)
 
 
 def _hop_place(hop: Hop) -> NamedPlace:
@@ -277,13 +298,13 @@ def _hop_place(hop: Hop) -> NamedPlace:
     )
 
 
-def _place(omissions: Sequence[Omission], lines: Lines, terms: AbstractSet[str]) -> NamedPlace:
-    first = omissions[0]
+def _place(passages: Sequence[_Passage], lines: Lines, terms: AbstractSet[str]) -> NamedPlace:
+    first = passages[0]
     texts = lines.lines[first.start - 1 : first.end]
     best = best_line(texts, terms)
     text = clean_field(texts[best].strip(), LONGEST_TEXT)
     name = first.title if first.title != first.path else ""
-    ranges = best_first(list(map(_lines_of, omissions)))
+    ranges = best_first([passage.lines for passage in passages])
     return NamedPlace(MATCHES, first.path, ranges, name, first.start + best, text, _is_test(first.path, name))
 
 
@@ -305,12 +326,11 @@ def listed(packing: Packing) -> Iterator[tuple[Section, Candidate]]:
     A long function that is shown in part is listed once, because its handle leads to all that is left of it.
     """
     for section in packing.rejected:
-        continued: set[str] = set()
+        seen: set[str] = set()
         for candidate in islice(packing.remaining(section), OMISSIONS):
-            if candidate.chunk.id not in continued:
+            if candidate.chunk.id not in seen or not _rest(packing, section, candidate):
                 yield section, candidate
-            if _rest(packing, section, candidate):
-                continued.add(candidate.chunk.id)
+            seen.add(candidate.chunk.id)
 
 
 def _rest(packing: Packing, section: Section, candidate: Candidate) -> tuple[Range, ...]:
@@ -322,12 +342,19 @@ def _rest(packing: Packing, section: Section, candidate: Candidate) -> tuple[Ran
     return rest_of(group, candidate.hit) if is_shown else ()
 
 
+def _ranges_left(candidate: Candidate) -> tuple[Range, ...]:
+    """Return the lines of the fullest way to show a candidate; of a part of a definition, the last of them."""
+    if not candidate.steps:
+        return ()
+    ranges = candidate.steps[0].ranges
+    return ranges if candidate.steps[0].detail is Detail.FULL else ranges[-1:]
+
+
 def omission_of(packing: Packing, section: Section, candidate: Candidate, budget: int) -> Omission:
     """Return a candidate that is not shown, with its handle; `budget` is as in `omissions`."""
     chunk = candidate.chunk
     location = chunk.location
-    ranges = candidate.steps[0].ranges if candidate.steps else ()
-    ranges_left = ranges if candidate.steps and candidate.steps[0].detail is Detail.FULL else ranges[-1:]
+    ranges_left = _ranges_left(candidate)
     content_hash = location.content_hash if location is not None else ""
     rest = _rest(packing, section, candidate)
     start, end = outer_range(ranges_left) if ranges_left else (0, 0)

@@ -37,7 +37,7 @@ from satchel.answer.sections import Section
 from satchel.answer.write import WEAK, Filling, FindPlaces, Fitted, context_of
 from satchel.search.filters import unavailable
 from satchel.tokens import counter
-from satchel.types import LINE_KINDS, PROSE_KINDS, Context, Failure, Json, Kind
+from satchel.types import LESSON_KINDS, LINE_KINDS, PROSE_KINDS, Context, Failure, Json, Kind
 
 if TYPE_CHECKING:
     from satchel.answer.situation import MakeGuides
@@ -164,7 +164,8 @@ def _policy(
         unsure=unsure and first_kind not in PROSE_KINDS,  # code beside what answers better needs no second look
         call_sites=(*told.notes, *call_site_lines(listing, counter(budget.tokenizer), budget.max_tokens)),
     )._replace(hunks=told.hunks)
-    lessons = sum(candidate.is_lesson for section in sections for candidate in section.candidates)
+    of_lessons = [section for section in sections if section.kind in LESSON_KINDS]
+    lessons = sum(candidate.is_lesson for section in of_lessons for candidate in section.candidates)
     policy = with_lessons(policy, lessons, budget.max_tokens)
     if policy.not_found and first_kind is Kind.COMMIT:
         # The commit that has all of the missing words comes first and answers: that is not a weak match.

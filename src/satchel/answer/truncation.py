@@ -368,16 +368,22 @@ def _sentences(line: str) -> list[str]:
     return pieces
 
 
-class _TermsOfRuns(dict[str, frozenset[str]]):
-    """Run of word characters -> those of the terms of a question that it has; filled as runs are looked up."""
+_UNIT_END = frozenset({""})
+"""What `_TermsOfRuns` has for the end of a unit: no term is empty."""
+
+
+class _TermsOfRuns(dict[bytes, frozenset[str]]):
+    """Run of `words.runs_of` -> those of the terms of a question that it has; filled as runs are looked up."""
 
     def __init__(self, terms: frozenset[str]) -> None:
         super().__init__()
         self._terms = terms
+        self[words.PIECE_END] = _UNIT_END
 
-    def __missing__(self, run: str) -> frozenset[str]:
-        is_word = run.isascii() and run.isidentifier()
-        found = words.terms_of(run) if is_word else [*chain.from_iterable(map(words.terms_of, words.words(run)))]
+    def __missing__(self, run: bytes) -> frozenset[str]:
+        word = run.decode()
+        is_word = run.isascii() and word.isidentifier()
+        found = words.terms_of(word) if is_word else [*chain.from_iterable(map(words.terms_of, words.words(word)))]
         terms = self[run] = _NONE if self._terms.isdisjoint(found) else self._terms.intersection(found)
         return terms
 
@@ -393,13 +399,20 @@ def matches(units: Sequence[str], terms: AbstractSet[str]) -> list[int]:
 
 def matched_terms(units: Sequence[str], terms: AbstractSet[str]) -> list[AbstractSet[str]]:
     """Return the different words of the question that each unit contains; `terms` are stemmed terms."""
-    if not terms:
+    if not terms or not units:
         return [_NONE] * len(units)
     terms_of_runs = _terms_of_runs(frozenset(terms))
     if len(terms_of_runs) > KEPT_RUNS:
         terms_of_runs.clear()
-    found_by_unit = [{*filter(None, map(terms_of_runs.__getitem__, words.runs(unit)))} for unit in units]
-    return [_NONE.union(*found) if found else _NONE for found in found_by_unit]
+        terms_of_runs[words.PIECE_END] = _UNIT_END
+    found: list[AbstractSet[str]] = [_NONE]
+    # Most runs have no term: only the others, and the ends of units, are looked at in Python.
+    for found_terms in filter(None, map(terms_of_runs.__getitem__, words.runs_of(units))):
+        if found_terms is _UNIT_END:
+            found.append(_NONE)
+        else:
+            found[-1] = found[-1] | found_terms if found[-1] else found_terms
+    return found
 
 
 def best_run(gains: Sequence[int], costs: Sequence[float], room: float) -> tuple[int, int] | None:

@@ -108,17 +108,30 @@ class _Level:
     def occurrences(self, found: Sequence[tuple[int, _Part]], term_count: int) -> Occurrences:
         """Return the units that contain each term, from its parts in all segments, each with the number of the term."""
         units, frequency = _joined_parts(found)
-        terms, lengths = np.array([(term, len(part[0])) for term, part in found] or [(0, 0)], dtype=np.int64).T
-        sizes = counts = np.bincount(terms, lengths, term_count)[:term_count].astype(np.int64)
-        norm = self._norm[units]
+        sizes = counts = _sizes(found, term_count)
+        norm = self._norm.take(units)
         if len(self._dead):
             owners = np.searchsorted(np.cumsum(sizes), np.flatnonzero(np.isinf(norm)), side="right")
             counts = sizes - np.bincount(owners, minlength=term_count)
         norm += frequency
         frequency *= self._k1 + 1
         frequency /= norm
-        rarity = np.where(counts > 0, _rarity(self._count, counts), 0.0)
-        return Occurrences(units, frequency, sizes, counts, rarity, self._dead)
+        return Occurrences(units, frequency, sizes, counts, self._rarities(counts), self._dead)
+
+    def rarities(self, found: Sequence[tuple[int, _Part]], term_count: int) -> FloatArray:
+        """Return `Occurrences.idf` alone, for which the units are read only where some are dead."""
+        return self.occurrences(found, term_count).idf if len(self._dead) else self._rarities(_sizes(found, term_count))
+
+    def _rarities(self, counts: IntArray) -> FloatArray:
+        return np.where(counts > 0, _rarity(self._count, counts), 0.0)
+
+
+def _sizes(found: Sequence[tuple[int, _Part]], term_count: int) -> IntArray:
+    """Return the number of units in the parts of each term."""
+    sizes = [0] * term_count
+    for term, (units, _) in found:
+        sizes[term] += len(units)
+    return np.array(sizes, dtype=np.int64)
 
 
 def _joined_parts(found: Sequence[tuple[int, _Part]]) -> tuple[IntArray, FloatArray]:
@@ -201,14 +214,15 @@ def _stem_shares(stems: _Run, terms: Sequence[QueryTerm], total: int) -> FloatAr
 
 def chunk_scores(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = False) -> FloatArray:
     """Return `score(...).chunk` alone; with the same `files` both read the words once."""
-    found = _found(lexicon, terms, files=files)[0][1]
+    found = _in_chunks(lexicon, terms, files=files)
     return found.sum([term.weight for term in terms], len(lexicon.columns.chunk_row))
 
 
 def rarities(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> dict[str, float]:
     """Return the weight of each term times its rarity in the chunks, 0 for one that occurs in none."""
-    found = _found(lexicon, terms, files=True)[0][1]
-    return {term.term: term.weight * rarity for term, rarity in zip(terms, found.idf.tolist(), strict=True)}
+    level, parts = _chunk_parts(lexicon, terms, files=True)
+    found = level.rarities(parts, len(terms)).tolist()
+    return {term.term: term.weight * rarity for term, rarity in zip(terms, found, strict=True)}
 
 
 def holders(lexicon: Lexicon, terms: Sequence[QueryTerm], *, hidden: bool = False) -> list[tuple[float, IntArray]]:
@@ -216,7 +230,7 @@ def holders(lexicon: Lexicon, terms: Sequence[QueryTerm], *, hidden: bool = Fals
 
     With `hidden` also dead chunks.
     """
-    found = _found(lexicon, terms, files=False)[0][1]
+    found = _in_chunks(lexicon, terms, files=False)
     rarities = np.where(found.counts == 0, idf(lexicon.chunk_count, 0), found.idf).tolist()
     shares = [term.weight * rarity for term, rarity in zip(terms, rarities, strict=True)]
     mass = sum(shares) or 1.0
@@ -234,17 +248,41 @@ def _found(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool) -> tupl
 
     The second value are the files that are called with a term, with the number of terms in their stem.
     """
+    levels, every = _parts_of(lexicon, terms, files=files)
+    *found, called = (_of_level(index, every) for index in range(len(levels)))
+    occurrences = [level.occurrences(own, len(terms)) for level, own in zip(levels, found, strict=False)]
+    numbers = np.repeat([number for number, _ in called], [len(part[0]) for _, part in called]).astype(np.int64)
+    return occurrences, (numbers, *_joined_parts(called))
+
+
+def _in_chunks(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool) -> Occurrences:
+    """Return the occurrences of the terms in chunks, which are the same with `files`: both are kept apart."""
+    level, parts = _chunk_parts(lexicon, terms, files=files)
+    return level.occurrences(parts, len(terms))
+
+
+def _chunk_parts(
+    lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool
+) -> tuple[_Level, list[tuple[int, _Part]]]:
+    levels, every = _parts_of(lexicon, terms, files=files)
+    return levels[1], _of_level(1, every)
+
+
+def _parts_of(
+    lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool
+) -> tuple[tuple[_Level, ...], list[tuple[int, _Parts]]]:
+    """Return the levels, and the parts of each term with its number, one segment after the other."""
     bends = weights.K1, weights.B, weights.FILE_K1, weights.FILE_B
     levels: tuple[_Level, ...] = lexicon.derived((_Level, bends), lambda: _levels(lexicon, *bends))
     make = partial(_hold, lexicon, levels, files)
     held = lexicon.in_segments((_found, files, weights.FIELD_WEIGHTS), [term.term for term in terms], _size, make)
-    every = [(number, parts) for number, row in enumerate(zip(*held, strict=True)) for parts in row if any(parts)]
-    *found, called = (
-        [(number, own) for number, parts in every if (own := parts[index])] for index in range(len(levels))
-    )
-    occurrences = [level.occurrences(own, len(terms)) for level, own in zip(levels, found, strict=False)]
-    numbers = np.repeat([number for number, _ in called], [len(part[0]) for _, part in called]).astype(np.int64)
-    return occurrences, (numbers, *_joined_parts(called))
+    return levels, [
+        (number, parts) for number, row in enumerate(zip(*held, strict=True)) for parts in row if any(parts)
+    ]
+
+
+def _of_level(index: int, every: Sequence[tuple[int, _Parts]]) -> list[tuple[int, _Part]]:
+    return [(number, own) for number, parts in every if (own := parts[index])]
 
 
 def _levels(lexicon: Lexicon, k1: float, b: float, file_k1: float, file_b: float) -> tuple[_Level, ...]:
@@ -319,6 +357,15 @@ def _spread(lexicon: Lexicon, fields: Sequence[Run], *, files: bool) -> tuple[li
     inside, named, signed = (_sum_runs(run, columns.chunk_document) for run in (inside, named, signed))
     stems = (*called[:2], called[2].astype(np.float64))
     return [body, *in_chunks, in_files], chunk, [inside, named, signed, placed], [named, placed], [stems]
+
+
+def best_of_each(values: FloatArray, first: IntArray, counts: IntArray) -> FloatArray:
+    """Return the largest value among the members of each owner, 0 without any; members of an owner are neighbours."""
+    best = np.zeros(len(first))
+    owners = np.flatnonzero(counts)
+    if len(owners):
+        best[owners] = np.maximum.reduceat(values, first[owners])
+    return best
 
 
 def largest(values: FloatArray, count: int) -> IntArray:

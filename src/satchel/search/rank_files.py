@@ -8,8 +8,10 @@ token loses 20 points of file@4k. The numbers are in `weights.py`.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel import lazy_numpy as np
@@ -112,7 +114,7 @@ def rank(
     signals["file name"] = np.where(lexicon.live_document, scores.stem, 0.0)
     signals["path mention"] = np.minimum(mentions.path / weights.PATH_WEIGHT, 1.0)
     if similar is not None:
-        nearest = _best_of_each(similar, lexicon.document_first_chunk, lexicon.document_chunk_count)
+        nearest = bm25.best_of_each(similar, lexicon.document_first_chunk, lexicon.document_chunk_count)
         nearest = np.where(lexicon.live_document, nearest, 0.0)
         signals["table" if of_table else "vectors"] = _scaled(nearest, primary.document, slice(None))
     file_score = np.zeros(len(lexicon.columns.document_id))
@@ -206,7 +208,7 @@ def _file_signals(
         places = np.flatnonzero(named)
         np.maximum.at(values, owner[places], named[places])
     raw = {
-        "best part": _best_of_each(scores.chunk, lexicon.document_first_chunk, lexicon.document_chunk_count),
+        "best part": bm25.best_of_each(scores.chunk, lexicon.document_first_chunk, lexicon.document_chunk_count),
         "top three parts": _top_three(scores.chunk, owner, total),
         "history": history_votes,
         "whole file": scores.document,
@@ -236,15 +238,6 @@ def _primary(lexicon: Lexicon, demoted: npt.NDArray[np.bool_]) -> _Primary:
     return cached
 
 
-def _best_of_each(values: FloatArray, first: IntArray, counts: IntArray) -> FloatArray:
-    """Return the largest value among the members of each owner, 0 without any; members of an owner are neighbours."""
-    best = np.zeros(len(first))
-    owners = np.flatnonzero(counts)
-    if len(owners):
-        best[owners] = np.maximum.reduceat(values, first[owners])
-    return best
-
-
 def _scaled(values: FloatArray, primary: npt.NDArray[np.bool_], positions: IntArray | slice) -> FloatArray:
     """Return non-negative values divided by the largest of primary units, at most 1, so that no demoted test scales."""
     largest = float((values * primary).max(initial=0.0))
@@ -257,12 +250,12 @@ def _scaled(values: FloatArray, primary: npt.NDArray[np.bool_], positions: IntAr
 def _top_three(chunk_scores: FloatArray, owner: IntArray, total: int) -> FloatArray:
     """Return for each document the sum of its chunks among the best of all, weighted by their rank in it."""
     sums = np.zeros(total)
-    seen = np.zeros(total, dtype=np.int64)
-    for position in bm25.largest(chunk_scores, TOP_CHUNKS).tolist():
-        document = owner[position]
-        if seen[document] < len(weights.TOP_PARTS):
-            sums[document] += chunk_scores[position] * weights.TOP_PARTS[seen[document]]
-            seen[document] += 1
+    best = bm25.largest(chunk_scores, TOP_CHUNKS)
+    scores_of: dict[int, list[float]] = defaultdict(list)
+    for document, score in zip(owner[best].tolist(), chunk_scores[best].tolist(), strict=True):
+        scores_of[document].append(score)
+    for document, scores in scores_of.items():
+        sums[document] = sum(map(mul, scores, weights.TOP_PARTS))
     return sums
 
 
@@ -282,9 +275,10 @@ def _ranked_spans(
     if len(span_scores) > RANKED_SPANS:
         minimum = max(bm25.threshold(span_scores, RANKED_SPANS), 1e-9)
     chosen = span_scores >= minimum
-    for document in np.flatnonzero(file_rank < RANKED_FILES).tolist():
-        first = lexicon.document_first_span[document]
-        chosen[first : first + lexicon.document_span_count[document]] = True
+    best = np.flatnonzero(file_rank < RANKED_FILES)
+    firsts, counts = lexicon.document_first_span[best].tolist(), lexicon.document_span_count[best].tolist()
+    for first, count in zip(firsts, counts, strict=True):
+        chosen[first : first + count] = True
     if similar is not None:
         for chunk in bm25.largest(similar, VECTOR_CHUNKS).tolist():
             first = lexicon.chunk_first_span[chunk]

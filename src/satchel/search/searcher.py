@@ -17,7 +17,7 @@ from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
 from satchel.search.query import Query
 from satchel.search.rank_files import VALUE_TRACE
 from satchel.search.rank_records import SearchResult, search_records
-from satchel.search.strength import lifted, places_of, relevance_of
+from satchel.search.strength import lifted, places_of, relevance_of, relevances_of
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon, distinct
@@ -176,8 +176,8 @@ def _file_hits(
     lexicon = store.lexicon(kind)
     vector_value = rank_files.vector_value(of_table=similar is not None and similar.of_table)
     columns = lexicon.columns
-    finite = np.flatnonzero(np.isfinite(ranking.value))
-    best: list[int] = finite[bm25.largest(ranking.value[finite], candidates)].tolist()
+    largest = bm25.largest(ranking.value, candidates)
+    best: list[int] = largest[np.isfinite(ranking.value[largest])].tolist()
     owners, starts, ends, values = (
         column[best].tolist() for column in (columns.span_chunk, columns.span_start, columns.span_end, ranking.value)
     )
@@ -189,9 +189,11 @@ def _file_hits(
     pointed_at = dict.fromkeys(asked, ASKED_STRENGTH) | framed
     shares = rank_files.shares(ranking, lexicon, best).tolist()
     relevances: dict[int, float] = {}
-    indices = places_of([values[chunks[0]] for chunks in members.values()])
-    for (chunk, (first, *_)), named_place in zip(members.items(), indices, strict=True):
-        relevance = relevance_of(strength, shares[first], named_place)
+    firsts = [spans[0] for spans in members.values()]
+    by_place = relevances_of(
+        strength, [shares[first] for first in firsts], places_of([values[first] for first in firsts])
+    )
+    for chunk, relevance in zip(members, by_place, strict=True):
         relevances[chunk] = max(relevance, relevance_of(pointed_at[chunk])) if chunk in pointed_at else relevance
     minimum = 0.0 if pointed_at else min_share * max(relevances.values(), default=0.0)
     owned = [chunk for chunk, relevance in relevances.items() if relevance >= minimum]
@@ -200,13 +202,15 @@ def _file_hits(
     file_signals = _file_signals(ranking, [*dict.fromkeys(documents)])
     file_scores, calls = _file_scores(lexicon, ranking, best), ranking.calls[owned].tolist()
     cosines = similar.cosine[owned].tolist() if similar is not None else [0.0] * len(owned)
+    every_span = [*map(ScoredSpan, starts, ends, values)]
     hits = []
     for chunk, row, document, called, cosine in zip(owned, rows, documents, calls, cosines, strict=True):
-        chunks, pointer_strength = members[chunk], pointed_at.get(chunk, 0.0)
-        signals = file_signals[document] + _part_signals(called, framed.get(chunk, 0.0), cosine, vector_value)
-        spans = tuple([ScoredSpan(starts[span], ends[span], values[span]) for span in chunks])
+        spans, pointer_strength = tuple([every_span[span] for span in members[chunk]]), pointed_at.get(chunk, 0.0)
+        signals = file_signals[document]
+        if called > 0 or cosine > 0 or chunk in framed:
+            signals += _part_signals(called, framed.get(chunk, 0.0), cosine, vector_value)
         file_score = 1.0 + FRAME_FILE * pointer_strength if pointer_strength else file_scores[document]
-        hit = Hit(stored[row][1], relevances[chunk], values[chunks[0]], spans, signals, file_score)
+        hit = Hit(stored[row][1], relevances[chunk], spans[0].value, spans, signals, file_score)
         hits.append(_at(hit, asked[chunk]) if chunk in asked else hit)
     hits.sort(key=lambda hit: (-hit.score, hit.chunk.id))
     return hits
@@ -247,9 +251,10 @@ def _file_signals(ranking: rank_files.Ranking, documents: Sequence[int]) -> dict
         for signals, value in zip(signals_by_hit, column[documents].tolist(), strict=True):
             if value > 0:
                 signals.append(Signal(shown, round(value, 4), weight))
-    for signals, document, rank in zip(signals_by_hit, documents, ranking.file_rank[documents].tolist(), strict=True):
+    columns = (column[documents].tolist() for column in (ranking.file_score, ranking.file_rank, ranking.peripheral))
+    for signals, score, rank, is_peripheral in zip(signals_by_hit, *columns, strict=True):
         file_rank = Signal("file rank", float(rank + 1), -weights.VALUE_FILE_RANK)
-        signals += [*_peripheral_signal(ranking, document), _score_signal(ranking, document), file_rank]
+        signals += [*([_peripheral_signal()] if is_peripheral else ()), _score_signal(score), file_rank]
     return dict(zip(documents, map(tuple, signals_by_hit), strict=True))
 
 
@@ -258,13 +263,12 @@ def _matched_signals(ranking: rank_files.Ranking, document: int) -> list[Signal]
     return [Signal(name, round(value, 4), weights.FILE_WEIGHTS[name]) for name, value in values if value > 0]
 
 
-def _score_signal(ranking: rank_files.Ranking, document: int) -> Signal:
-    return Signal("file score", round(float(ranking.file_score[document]), 4), weights.VALUE_FILE)
+def _score_signal(file_score: float) -> Signal:
+    return Signal("file score", round(file_score, 4), weights.VALUE_FILE)
 
 
-def _peripheral_signal(ranking: rank_files.Ranking, document: int) -> list[Signal]:
-    factor = Signal("peripheral", 1.0, round(math.log(weights.SECONDARY_FACTOR), 4))
-    return [factor] if ranking.peripheral[document] else []
+def _peripheral_signal() -> Signal:
+    return Signal("peripheral", 1.0, round(math.log(weights.SECONDARY_FACTOR), 4))
 
 
 def _part_signals(calls: float, framed: float, cosine: float, vector_value: float) -> tuple[Signal, ...]:
@@ -310,8 +314,8 @@ def file_standing(
     matching = int(np.count_nonzero(ranking.file_score > 0))
     if ranking.file_score[position] <= 0:
         return FileStanding(0, matching, 0.0, ())
-    score, peripheral = _score_signal(ranking, position), _peripheral_signal(ranking, position)
-    signals = (*_matched_signals(ranking, position), score, *peripheral)
+    peripheral = [_peripheral_signal()] if ranking.peripheral[position] else []
+    signals = (*_matched_signals(ranking, position), _score_signal(ranking.file_score.item(position)), *peripheral)
     strength = max(ranking.evidence.strength, _nearest(similar))
     first = int(lexicon.document_first_span[position])
     spans = range(first, first + int(lexicon.document_span_count[position]))

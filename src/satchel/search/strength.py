@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial
@@ -37,9 +36,14 @@ def relevance_of(strength: float, share: float = 1.0, rank: float = 1.0) -> floa
     `strength` is that of the answer of its kind, `share` the match of the item in parts of the best one, `rank` its
     place among the hits of its kind, from 1.
     """
+    return relevances_of(strength, (share,), (rank,))[0]
+
+
+def relevances_of(strength: float, shares: Iterable[float], ranks: Iterable[float]) -> list[float]:
+    """Return `relevance_of` for each of the items of one kind."""
     full = weights.LARGEST_ODDS * math.pow(strength, weights.STRENGTH_EXPONENT)
-    odds = full * share / math.pow(rank, weights.PLACE_EXPONENT)
-    return odds / (1 + odds)
+    every = (full * share / math.pow(rank, weights.PLACE_EXPONENT) for share, rank in zip(shares, ranks, strict=True))
+    return [odds / (1 + odds) for odds in every]
 
 
 def strength_at(relevance: float) -> float:
@@ -56,8 +60,10 @@ def lifted(relevance: float, factor: float) -> float:
 
 def places_of(scores: Sequence[float]) -> list[int]:
     """Return the places, from 1, of scores in falling order; equal scores share a place."""
-    falling = [-score for score in scores]
-    return [bisect_left(falling, score) + 1 for score in falling]
+    places: list[int] = []
+    for index, score in enumerate(scores):
+        places.append(places[-1] if index and score == scores[index - 1] else index + 1)
+    return places
 
 
 class Evidence(NamedTuple):
@@ -129,13 +135,14 @@ _SHORT_FORMS = dict(pair.split("=") for pair in words.ENGLISH["short forms"])
 
 Has = Callable[[Iterable[str]], bool]
 BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
+Zones = tuple[tuple[Zone, str], ...]
 
 
 def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
     """Return the content words of a question, as written and in its order, that occur in none of these lexicons."""
     searched = [lexicon for lexicon in lexicons if lexicon.chunk_count]
-    stop, endings = words.other_language("\n".join(line for _, line in query.zones))
-    content_words, pair = list(_content_words(query, stop)), _FEATURE.search(title_of(query))
+    endings, content_words = _subject(query)
+    pair = _FEATURE.search(title_of(query))
     if not searched or not (content_words or pair):
         return ()
     spelled = [term for word in content_words for term in _spellings(words.unaccented(word))]
@@ -158,10 +165,8 @@ def words_of_tests(query: Query, searched: Iterable[tuple[Store, Kind]]) -> tupl
     """
     if query.asks_for_tests or is_long(query):
         return ()
-    stop, endings = words.other_language("\n".join(line for _, line in query.zones))
-    content_words = [
-        words.unaccented(word).lower() for word in _content_words(query, stop) if not words.is_compound(word)
-    ]
+    endings, subject = _subject(query)
+    content_words = [words.unaccented(word).lower() for word in subject if not words.is_compound(word)]
     stores = [(store, kind, store.lexicon(kind)) for store, kind in searched] if content_words else []
     lexicons = [lexicon for _, _, lexicon in stores]
     primary = [lexicon.derived(words_of_tests, partial(_primary, store, kind)) for store, kind, lexicon in stores]
@@ -221,7 +226,11 @@ def _is_pair(pair: re.Match[str], forms: Callable[[str], Iterable[str]], lexicon
 
 def is_long(query: Query) -> bool:
     """Return whether a question is a longer text: an issue or a message."""
-    return sum(len(line.split()) for zone, line in query.zones if zone in SENTENCES) > LONG_QUESTION
+    return _is_long(query.zones)
+
+
+def _is_long(zones: Zones) -> bool:
+    return sum(len(line.split()) for zone, line in zones if zone in SENTENCES) > LONG_QUESTION
 
 
 def sure_sentences(query: Query) -> str:
@@ -230,10 +239,30 @@ def sure_sentences(query: Query) -> str:
     return title_of(query) if is_long(query) else "\n".join(lines)
 
 
-def _content_words(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
-    """Yield the words about the subject of a question, each once; `stop` are the stop words if it is not English."""
-    lines = [(zone, line) for zone, line in query.zones if zone in SENTENCES]
-    is_message = is_long(query)
+class _Subject(NamedTuple):
+    """The endings of the language of a question, none for English, and the words about its subject, each once."""
+
+    endings: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+def _subject(query: Query) -> _Subject:
+    return _subject_of(query.zones, weights.ABSENT_NAME_LETTERS)
+
+
+@lru_cache(maxsize=4)  # several steps of an answer ask for those of one question
+def _subject_of(zones: Zones, name_letters: int) -> _Subject:
+    stop, endings = words.other_language("\n".join(line for _, line in zones))
+    return _Subject(endings, tuple(_content_words(zones, stop, name_letters)))
+
+
+def _content_words(zones: Zones, stop: AbstractSet[str], name_letters: int) -> Iterator[str]:
+    """Yield the words about the subject of a question, each once; `stop` are the stop words if it is not English.
+
+    In a long text a name has at least `name_letters`.
+    """
+    lines = [(zone, line) for zone, line in zones if zone in SENTENCES]
+    is_message = _is_long(zones)
     seen = {*stop}
     for zone, line in lines:
         line = PLACE.sub(" ", line)
@@ -241,7 +270,7 @@ def _content_words(query: Query, stop: AbstractSet[str]) -> Iterator[str]:
         for index, word in enumerate(words.words(words.without_particles(line))):
             name = word.strip("_$")
             is_code = word in marked or words.is_compound(word)
-            is_sure = zone is Zone.TITLE or not is_message or (len(name) >= weights.ABSENT_NAME_LETTERS and is_code)
+            is_sure = zone is Zone.TITLE or not is_message or (len(name) >= name_letters and is_code)
             # Other languages have forms that no ending tells (`renouveler`, `renouvelle`): their names and the nouns of
             # German are sure.
             is_english = word.isascii() and not stop
@@ -258,8 +287,7 @@ def without_own_names(query: Query, names: AbstractSet[str]) -> Query:
     common word (`requests`) is mostly meant as that.
     """
     names = {name for name in names if COMMON_WORDS.isdisjoint({name, words.stem(name)})}
-    stop, _ = words.other_language("\n".join(line for _, line in query.zones))
-    told = {word.lower() for word in _content_words(query, stop)}
+    told = {word.lower() for word in _subject(query).words}
     return without_words(query, names) if told & names and told - names else query
 
 
@@ -328,7 +356,7 @@ def _is_joined(word: str, lexicon: Lexicon) -> bool:
     terms = sorted({words.stem(half) for pair in halves for half in pair})
     postings = dict(zip(terms, lexicon.postings(terms), strict=True))
     return any(
-        len(np.intersect1d(left, other, assume_unique=True))
+        len(left) and len(other) and len(np.intersect1d(left, other, assume_unique=True))
         for first, second in halves
         for (left, _), (other, _) in zip(
             *(
@@ -456,8 +484,7 @@ def _far_better(
     query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores, demoted: BoolArray
 ) -> BoolArray:
     """Return the documents in `demoted` with a chunk that matches far better than any other file."""
-    best = np.zeros(len(demoted))
-    np.maximum.at(best, lexicon.columns.chunk_document, scores.chunk_matched)
+    best = bm25.best_of_each(scores.chunk_matched, lexicon.document_first_chunk, lexicon.document_chunk_count)
     ordinary = lexicon.live_document & ~demoted & (lexicon.columns.document_secondary == 0)
     bar = float(scores.document_matched[ordinary].max(initial=0.0))
     better = demoted & (best > 0) & (best >= weights.FAR_BETTER * bar)

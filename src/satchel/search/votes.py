@@ -47,9 +47,11 @@ class Votes:
                 self._by_path = _votes_by_path(self._query, self._store)
         by_path = self._by_path
         positions = lexicon.fetched(Votes, by_path, partial(_positions, self._store, kind, lexicon)) if by_path else {}
-        for path, vote in by_path.items():
-            if positions[path] >= 0:
-                votes[positions[path]] += vote
+        # A file that was renamed has the votes of several paths.
+        voted = [(positions[path], vote) for path, vote in by_path.items() if positions[path] >= 0]
+        if voted:
+            places, values = zip(*voted, strict=True)
+            np.add.at(votes, [*places], values)
         votes[~lexicon.live_document] = 0.0
         return votes
 
@@ -70,8 +72,9 @@ def _votes_by_path(query: Query, store: Store) -> dict[str, float]:
     for value, (created, files) in zip(scores[best].tolist(), touched.values(), strict=True):
         if not files or len(files) > weights.SWEEP_FILES:
             continue
+        vote = value * unfaded(newest - created) / math.sqrt(len(files))
         for path in files:
-            by_path[path] += value * unfaded(newest - created) / math.sqrt(len(files))
+            by_path[path] += vote
     return by_path
 
 

@@ -425,11 +425,11 @@ class Lexicon:
         places = np.fromiter(chunks, dtype=np.int64)
         rows: list[int] = self.columns.chunk_row[places].tolist()
         segments = (np.searchsorted(self.firsts[:, 1], places, side="right") - 1).tolist()
-        keys = [(self._segments[segment], row) for segment, row in zip(segments, rows, strict=True)]
-        key_of = dict(zip(rows, keys, strict=True))
+        keys = [*zip(map(self._segments.__getitem__, segments), rows, strict=True)]
 
         def missing(new: Sequence[tuple[Any, int]]) -> dict[tuple[Any, int], Value]:
-            return {key_of[row]: value for row, value in fetch([row for _, row in new]).items()}
+            key_of = {row: (segment, row) for segment, row in new}
+            return {key_of[row]: value for row, value in fetch([*key_of]).items()}
 
         return {row: value for (_, row), value in _table(self._stored, name, size).through(keys, missing).items()}
 
