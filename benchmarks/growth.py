@@ -4,7 +4,7 @@
 
 Each tree is cloned and gets a new home. The first answer is a whole `satchel context` without an index; `index` is a
 whole first `satchel index`, in turns with that of the rival where its environment is here. The questions are asked in
-one process, twice, to `find` code: `speed_questions.py` says which. The tree is not compared with the index before each;
+one process, twice, to `find` code: `speed_questions.py` says which. The tree is not compared with the index before;
 `nothing_changed` is what that takes, which a process that is asked does every two seconds at most.
 """
 
