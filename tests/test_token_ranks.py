@@ -12,7 +12,6 @@ from rs_bpe.bpe import openai
 
 from satchel import token_ranks
 from satchel.token_ranks import LONGEST_MERGED, Ranks
-from satchel.tokens import FILE_NAME
 
 SIGNS = "\u2018\u2019\u201c\u2013\u2014\u2026\u00b7\u2022\u00d7\u2192\u2502\u251c"
 PIECES = (
@@ -106,11 +105,10 @@ def test_a_file_that_is_missing_damaged_or_cut_is_not_read(path: Path, tmp_path:
 COUNTED = """
 import sys
 from pathlib import Path
-from satchel.tokens import MAX_BY_TABLE, counter, o200k
+from satchel.tokens import counter, o200k
 o200k.use(Path(sys.argv[1]))
 for text in sys.argv[2:]:
-    tokens = counter().count(text if text.strip() else text * MAX_BY_TABLE)
-    print(tokens, 'rs_bpe' in sys.modules, o200k.is_file_wanted)
+    print(counter().count(text), 'rs_bpe' in sys.modules, o200k.is_file_wanted)
 """
 
 
@@ -119,7 +117,7 @@ def counted(folder: Path, *texts: str) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-def test_the_table_is_loaded_at_the_first_text_that_needs_it(path: Path) -> None:
+def test_with_the_file_the_table_is_loaded_at_the_first_text_that_needs_it(path: Path) -> None:
     tokens = expected("def send(self): ..."), expected("stra\u00dfe"), expected("\u0378")
     lines = counted(path.parent, "def send(self): ...", "stra\u00dfe", "\u0378")
     assert lines == [f"{tokens[0]} False False", f"{tokens[1]} False False", f"{tokens[2]} True False"]
@@ -127,9 +125,3 @@ def test_the_table_is_loaded_at_the_first_text_that_needs_it(path: Path) -> None
 
 def test_without_the_file_the_table_counts_and_the_file_is_wanted(tmp_path: Path) -> None:
     assert counted(tmp_path, "def send(self): ...") == [f"{expected('def send(self): ...')} True True"]
-
-
-def test_a_process_that_counts_much_by_the_table_writes_the_file_at_once(tmp_path: Path) -> None:
-    lines = counted(tmp_path, "\n", "def send(self): ...")
-    assert lines[1] == f"{expected('def send(self): ...')} True False"
-    assert token_ranks.read(tmp_path / FILE_NAME) is not None

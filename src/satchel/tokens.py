@@ -104,21 +104,17 @@ def _let_go_of(library: str) -> None:
             ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), 4)  # MADV_DONTNEED
 
 
-MAX_BY_TABLE = 200_000
-"""Characters that a process counts by the table before it writes the file of ranks: six answers. One of few leaves that
-to the end.
-"""
-
 FILE_NAME = "o200k.ranks"
 
 
 class _O200k:
-    """Counts by o200k_base: with a file of ranks if there is one, else with the table, from which the file is made."""
+    """Counts by o200k_base: by a file of ranks if there is one, else by the table, which no process can give back."""
 
     def __init__(self) -> None:
         self._file: Path | None = None
         self._ranks: token_ranks.Ranks | None = None
-        self._by_table = 0
+        self.is_file_wanted = False
+        """Whether this process had to load the table, because there is no file that would have spared it."""
 
     def use(self, folder: Path) -> None:
         """Take the file of ranks in this folder, from the first text on."""
@@ -126,29 +122,18 @@ class _O200k:
 
     def count(self, text: str) -> int:
         """Return the tokens of a text. Raises UnicodeEncodeError on a lone surrogate."""
-        if self._ranks is None and self._file is not None and not self._by_table:
+        if self._ranks is None and self._file is not None and not self.is_file_wanted:
             self._ranks = token_ranks.read(self._file)
-        if self._ranks is not None:
-            counted = self._ranks.count(text)
-            return counted if counted is not None else _rank_table(DEFAULT_TOKENIZER).count(text)
-        before, self._by_table = self._by_table, self._by_table + max(len(text), 1)
-        if before < MAX_BY_TABLE <= self._by_table:
-            self.keep()
-        return _rank_table(DEFAULT_TOKENIZER).count(text)
-
-    @property
-    def is_file_wanted(self) -> bool:
-        """Whether this process had to load the table, because there is no file that would have spared it."""
-        return self._file is not None and self._ranks is None and bool(self._by_table)
+            self.is_file_wanted = self._ranks is None
+        counted = self._ranks.count(text) if self._ranks is not None else None
+        return counted if counted is not None else _rank_table(DEFAULT_TOKENIZER).count(text)
 
     def keep(self) -> None:
-        """Write the file, and count by it from now on."""
-        if self._file is None:
-            return
-        with suppress(OSError):  # in a folder that cannot be written each process loads the table
-            token_ranks.write(self._file, _rank_table(DEFAULT_TOKENIZER).bpe().decode_tokens)
-            self._ranks = token_ranks.read(self._file)
-            _rank_table.cache_clear()
+        """Write the file."""
+        if self._file is not None:
+            with suppress(OSError):  # in a folder that cannot be written each process loads the table
+                token_ranks.write(self._file, _rank_table(DEFAULT_TOKENIZER).bpe().decode_tokens)
+                self.is_file_wanted = False
 
 
 o200k = _O200k()
