@@ -4,7 +4,8 @@
 
 Each tree is cloned and gets a new home. The first answer is a whole `satchel context` without an index; `index` is a
 whole first `satchel index`, in turns with that of the rival where its environment is here. The questions are asked in
-one process that is up to date, twice, to `find` code: `speed_questions.py` says which.
+one process, twice, to `find` code: `speed_questions.py` says which. The tree is not compared with the index before;
+`nothing_changed` is what that takes, which a process that is asked does every two seconds at most.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from satchel import Satchel
 
 SATCHEL = (sys.executable, "-m", "satchel")
 RIVAL = "contextsmith-lexical"
-QUESTIONS = 40
+CHECKS = 3
 
 
 class Homes:
@@ -43,9 +44,9 @@ class Homes:
         return base_home(self._folder / str(self._count))
 
 
-def measured(tree: Path, homes: Homes, rounds: int) -> dict[str, Any]:
+def measured(tree: Path, homes: Homes, rounds: int, count: int) -> dict[str, Any]:
     """The row of one tree."""
-    every = thinned(questions(tree), QUESTIONS)
+    every = thinned(questions(tree), count)
     first_question = [*SATCHEL, "context", every[0], "--max-tokens", str(MAX_TOKENS)]
     first, index, rival = [], [], []
     try:
@@ -63,7 +64,8 @@ def measured(tree: Path, homes: Homes, rounds: int) -> dict[str, Any]:
     asked: dict[str, list[Lap]] = {"first": [], "second": []}
     with Satchel.open(tree, environ=environment) as opened:
         status = opened.status()
-        ask = partial(opened.assemble, max_tokens=MAX_TOKENS, types=["code"], purpose="find")
+        unchanged = [lap(opened.index) for _ in range(CHECKS)]
+        ask = partial(opened.assemble, max_tokens=MAX_TOKENS, types=["code"], purpose="find", refresh=False)
         ask("warm up")
         for laps in asked.values():
             laps += [lap(partial(ask, question)) for question in every]
@@ -76,7 +78,7 @@ def measured(tree: Path, homes: Homes, rounds: int) -> dict[str, Any]:
     found = {
         "tree": tree.name, "files": tracked, "chunks": sum(status.statistics.chunks.values()),
         "first_answer": summary(first), "index": summary(index), "index_peak_mb": round(peak.total / 1e6, 1),
-        "questions": {name: quantiles(laps) for name, laps in asked.items()},
+        "nothing_changed": summary(unchanged), "questions": {name: quantiles(laps) for name, laps in asked.items()},
     }  # fmt: skip
     if rival:
         ratio = min(theirs.cpu for theirs in rival) / min(ours.cpu for ours in index)
@@ -89,13 +91,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("trees", type=Path, nargs="+", help="git work trees")
     parser.add_argument("--rounds", type=int, default=2, help="runs of everything that takes long")
+    parser.add_argument("--count", type=int, default=40, help="questions of a tree")
     parser.add_argument("--out", type=Path, required=True, help="where to store the JSON")
     options = parser.parse_args()
     rows = []
     for tree in options.trees:
         with tempfile.TemporaryDirectory(prefix="satchel-") as folder:
             copy = cloned(tree.resolve(), Path(folder))
-            rows.append(measured(copy, Homes(Path(folder) / "homes"), options.rounds))
+            rows.append(measured(copy, Homes(Path(folder) / "homes"), options.rounds, options.count))
         options.out.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
         print(json.dumps(rows[-1]))
 

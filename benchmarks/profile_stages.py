@@ -32,7 +32,7 @@ import satchel
 from satchel import Satchel
 
 OTHER = "other"
-"""What no timer covers: opening snapshots, waiting for threads, building the answer."""
+"""What no timer covers: opening snapshots, how strong the match is, whole parts, further files, building the answer."""
 
 STAGES: Mapping[str, tuple[str, ...]] = {
     "plan": (
@@ -47,6 +47,7 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     "passages": ("satchel.answer.search:search_kind",),
     "missing words": ("satchel.answer.findings:absent_words",),
     "candidates": ("satchel.answer.pipeline:sections_of",),
+    "glimpses": ("satchel.answer.pipeline:with_glimpses",),
     "reading": ("satchel.answer.source_lines:FileLines.read",),
     "packing": (
         "satchel.answer.packing:Packing.__init__",
@@ -55,6 +56,7 @@ STAGES: Mapping[str, tuple[str, ...]] = {
         "satchel.answer.packing:Packing.take_back",
     ),
     "items": ("satchel.answer.write:build_items",),
+    "places to look at next": ("satchel.answer.hops:Hops.__call__", "satchel.answer.write:places"),
     "rendering": (
         "satchel.answer.write:render_with_usage",
         "satchel.answer.write:render",
@@ -211,7 +213,7 @@ def main() -> int:
             figures = result[name]
             print(f"{result['tree']['name']}, {name}: first {figures['first_cpu_ms']}, again {figures['again_cpu_ms']}")
             for row in figures["stages"]:
-                print(f"  {row['stage']:14} {row['median_ms']:8.2f} {row['mean_ms']:8.2f} ms {row['calls']:8.1f} calls")
+                print(f"  {row['stage']:22} {row['median_ms']:8.2f} {row['mean_ms']:8.2f} ms {row['calls']:8.1f} calls")
     if options.out:
         options.out.write_text(json.dumps(every, indent=1) + "\n", encoding="utf-8")
     return 0

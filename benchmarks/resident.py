@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stopwatch import fresh_home, lap_of_all, processor_of, run
+from stopwatch import fresh_home, lap_of_all, milliseconds, processor_of, run
 
 from satchel import Satchel
 from satchel.system import resident
@@ -117,10 +117,15 @@ def one(
 
 
 def summary(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return medians, and the smallest sum of client and server."""
+    """Return medians, and of the clock and of the sum of client and server also the spread."""
     found = {name: round(statistics.median(row[name] for row in rows), 1) for name in ("client", "server", "wall")}
-    sums = [row["client"] + row["server"] for row in rows]
-    return {**found, "processor": round(statistics.median(sums), 1), "processor_least": round(min(sums), 1)}
+    spreads = {
+        "processor": milliseconds([(row["client"] + row["server"]) / 1000 for row in rows]),
+        "wall": milliseconds([row["wall"] / 1000 for row in rows]),
+    }
+    found["processor"] = spreads["processor"]["p50"]
+    more = {f"{name}_{part}": spread[part] for name, spread in spreads.items() for part in ("min", "p95", "max")}
+    return found | more
 
 
 if __name__ == "__main__":

@@ -243,6 +243,7 @@ class Bench:
         """What a process keeps that opened the tree and answered many questions of every purpose and kind."""
         asked = questions_of(self.work, self._options.mixed)
         for side, version in self.versions.items():
+            version.command("context", asked[0])  # a home that was used before has files that spare memory
             version.restart()
             version.step("open")
             version.step("index")

@@ -1,7 +1,7 @@
 """What the speed benchmarks ask about a repository: short questions as people type them, and whole issues.
 
 Every kind is asked: twenty short questions where this file has some for the repository, the issues of the evaluation
-data about it, and, where there are none, the subjects of commits that fix something.
+data about it, and, where these are fewer than twenty, the subjects of commits that fix something.
 """
 
 from __future__ import annotations
@@ -100,7 +100,9 @@ def questions(tree: Path) -> list[str]:
         issues = [row["query"] for row in load_instances() if row["repo"].rpartition("/")[2] == name]
     except FileNotFoundError:
         issues = []
-    found = list(dict.fromkeys([*SHORT.get(name, ()), *(issues or fixes(tree))]))
+    found = list(dict.fromkeys([*SHORT.get(name, ()), *issues]))
+    if len(found) < SUBJECTS:
+        found += fixes(tree)
     if not found:
         raise ValueError(f"{tree} is none of {', '.join(SHORT)}, and its history names no fix")
     return found

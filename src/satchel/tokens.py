@@ -63,12 +63,18 @@ def first_within(sizes: Iterable[float], room: float) -> int:
     return sum(1 for _ in takewhile(lambda used: used <= room, accumulate(sizes)))
 
 
+class _Bytes(Protocol):
+    """The part of a byte pair encoding of `rs_bpe` that is used."""
+
+    def decode_tokens(self, tokens: list[int], /) -> bytes: ...
+
+
 class _RankTable(Protocol):
     """The part of an `rs_bpe` tokenizer that is used: `count` raises UnicodeEncodeError on a lone surrogate."""
 
     def count(self, text: str, /) -> int: ...
 
-    def decode_batch(self, tokens: list[list[int]], /) -> list[str | None]: ...
+    def bpe(self) -> _Bytes: ...
 
 
 @cache
@@ -98,19 +104,17 @@ def _let_go_of(library: str) -> None:
             ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), 4)  # MADV_DONTNEED
 
 
-MAX_BY_RANKS = 60_000
-"""Characters that a process counts by the file of ranks: two answers. One that gives more of them builds the table."""
-
 FILE_NAME = "o200k.ranks"
 
 
-class _FewTexts:
-    """Counts by o200k_base: with a file of ranks as long as few texts were counted, then with the table."""
+class _O200k:
+    """Counts by o200k_base: by a file of ranks if there is one, else by the table, which no process can give back."""
 
     def __init__(self) -> None:
         self._file: Path | None = None
         self._ranks: token_ranks.Ranks | None = None
-        self._left = MAX_BY_RANKS
+        self.is_file_wanted = False
+        """Whether this process had to load the table, because there is no file that would have spared it."""
 
     def use(self, folder: Path) -> None:
         """Take the file of ranks in this folder, from the first text on."""
@@ -118,27 +122,21 @@ class _FewTexts:
 
     def count(self, text: str) -> int:
         """Return the tokens of a text. Raises UnicodeEncodeError on a lone surrogate."""
-        if self._ranks is None and self._left and self._file is not None:
+        if self._ranks is None and self._file is not None and not self.is_file_wanted:
             self._ranks = token_ranks.read(self._file)
+            self.is_file_wanted = self._ranks is None
         counted = self._ranks.count(text) if self._ranks is not None else None
-        self._left = max(self._left - len(text), 0) if counted is not None else 0
-        if not self._left:
-            self._ranks = None
         return counted if counted is not None else _rank_table(DEFAULT_TOKENIZER).count(text)
-
-    @property
-    def is_file_wanted(self) -> bool:
-        """Whether this process had to load a table, and there is no file that would have spared it."""
-        return self._file is not None and bool(_rank_table.cache_info().currsize) and not self._file.exists()
 
     def keep(self) -> None:
         """Write the file."""
         if self._file is not None:
             with suppress(OSError):  # in a folder that cannot be written each process loads the table
-                token_ranks.write(self._file, _rank_table(DEFAULT_TOKENIZER).decode_batch)
+                token_ranks.write(self._file, _rank_table(DEFAULT_TOKENIZER).bpe().decode_tokens)
+                self.is_file_wanted = False
 
 
-few_texts = _FewTexts()
+o200k = _O200k()
 
 MAX_LINES, LONGEST_LINE = 20_000, 1_000
 """Lines whose counts are kept, above which all are forgotten, and characters of the longest of them."""
@@ -176,7 +174,7 @@ class _LineTokens(dict[str, int]):
 
 @cache
 def _line_tokens(name: str) -> _LineTokens:
-    return _LineTokens(few_texts.count if name == DEFAULT_TOKENIZER else _rank_table(name).count)
+    return _LineTokens(o200k.count if name == DEFAULT_TOKENIZER else _rank_table(name).count)
 
 
 def _without_lone_surrogates(text: str) -> str:

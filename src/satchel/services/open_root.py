@@ -24,7 +24,7 @@ from satchel.store.sqlite import SqliteStore
 from satchel.system.git import find_repository
 from satchel.system.locations import Places, Registry, Workspace, WorkspaceType, locate
 from satchel.text import ANALYSIS_VERSION
-from satchel.tokens import few_texts
+from satchel.tokens import o200k
 from satchel.types import MEMORY_KINDS, UNFINISHED, Failure, Kind, LeftOut, ShouldStop, never
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class OpenRoot:
 
         Index and memory are opened when they are used: a fault of one does not take the other along.
         """
-        few_texts.use(folders.cache)
+        o200k.use(folders.cache)
         named = Registry(folders).at(places.root)
         self.alias, self.is_vault = alias or named.name, named.type is WorkspaceType.VAULT
         self.places, self.loaded, self.environ = places, loaded, environ
@@ -504,8 +504,8 @@ class OpenRoot:
         if self._executor is not None:
             self._executor.shutdown()
         if self._opened_index is not None:
-            if few_texts.is_file_wanted and self.index_place.size() >= RANKS_KEPT_FROM:
-                few_texts.keep()
+            if o200k.is_file_wanted and self.index_place.size() >= RANKS_KEPT_FROM:
+                o200k.keep()
             self._opened_index.store.close()
         if self._memory_store is not None:
             self._memory_store.close()
