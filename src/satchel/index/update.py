@@ -30,6 +30,7 @@ from satchel.safety.sanitize import plain_name
 from satchel.sources.code.imports import INNER_IMPORTS
 from satchel.sources.commits import (
     Commit,
+    authors,
     first_commit,
     new_commits,
     read_commits,
@@ -84,6 +85,7 @@ def update_history(
     is_complete = False
     began = time.time()
     try:
+        stored -= _named_otherwise(store, writer, plan, stored, should_stop)
         for commits in _lots(log.commits(should_stop)):
             commits = _fit(with_edited_renames(plan.repository, commits, should_stop))
             writer.put(commit_documents(commits, plan))
@@ -109,6 +111,36 @@ def update_history(
     return notes
 
 
+def _named_otherwise(
+    store: Store, writer: Writer, plan: run.HistoryPlan, stored: set[str], should_stop: Callable[[], bool]
+) -> set[str]:
+    """Give stored commits the names of their authors by another `.mailmap`, all or, after a stop, none of them.
+
+    Returns those that are gone from the repository, which are removed: what they would be called is unknown. Raises
+    GitError.
+    """
+    assert plan.repository is not None
+    named: dict[str, str] = {}
+    if stored and plan.is_renamed:
+        named = authors(plan.repository, stored, plan.mailmap, should_stop)
+    if should_stop() or (stored and not plan.is_renamed):
+        return set()
+    gone = stored - named.keys()
+    writer.remove(Kind.COMMIT, gone)
+    clean = {name: sanitize.line(name, allow=plan.options.reading.allow) for name in {*named.values()}}
+    documents = store.documents(store.document_ids(Kind.COMMIT, named).values())
+    new = {identity: clean[named[document.key]] for identity, document in documents.items()}
+    writer.set_fields(
+        {
+            identity: {**document.fields, "author": new[identity]}
+            for identity, document in documents.items()
+            if document.fields.get("author") != new[identity]
+        }
+    )
+    writer.set_meta(run.MAILMAP, plan.mailmap.digest)
+    return gone
+
+
 def _visible_before(store: Store, plan: run.HistoryPlan) -> tuple[str, list[str]]:
     """Return the HEAD of the last complete run with the same limit and the commits that it reached, newest first."""
     head, limit = json.loads(store.meta("history") or '["", 0]')
@@ -122,7 +154,7 @@ class _Log:
     def __init__(self, plan: run.HistoryPlan, stored: set[str], before: tuple[str, list[str]]) -> None:
         assert plan.repository is not None
         self._repository, self._limit, self._stored = plan.repository, plan.options.commits, stored
-        self._mailmap = plan.mailmap
+        self._mailmap, self._head = plan.mailmap, plan.head
         self._head_before, self._visible_before = before
         self.visible: list[str] = []
         """Ids of the commits that HEAD reaches, newest first; complete if `is_visible_known`."""
@@ -149,20 +181,23 @@ class _Log:
             yield commit
 
     def _missing(self, should_stop: Callable[[], bool]) -> Iterable[Commit]:
-        # Most often HEAD has moved a few commits further: git need not list the whole history again.
-        new = partial(new_commits, self._repository, self._head_before, should_stop, self._mailmap)
-        added = new() if self._visible_before else None
-        if added is not None:
-            self.visible = [*(commit.sha for commit in added), *self._visible_before][: self._limit]
-            return [commit for commit in added[: self._limit] if commit.sha not in self._stored]
-        self.visible = visible_commits(self._repository, self._limit, should_stop)
+        before, is_same = self._visible_before, self._head == self._head_before
+        if before and self._head not in before:
+            # Most often HEAD has moved a few commits further: git need not list the whole history again.
+            added = new_commits(self._repository, self._head_before, should_stop, self._mailmap)
+            if added is not None:
+                self.visible = [*(commit.sha for commit in added), *before][: self._limit]
+                return [commit for commit in added[: self._limit] if commit.sha not in self._stored]
+        self.visible = before if before and is_same else visible_commits(self._repository, self._limit, should_stop)
         missing = [sha for sha in self.visible if sha not in self._stored]
-        read = partial(read_commits, self._repository, mailmap=self._mailmap, should_stop=should_stop)
-        return read(only=missing) if missing else ()
+        if not missing:
+            return ()
+        return read_commits(self._repository, only=missing, mailmap=self._mailmap, should_stop=should_stop)
 
 
 _HISTORY_KEYS = (
     "history", "history_form", "history_unknown", "visible_commits", "renames", "renames_by_commit", FIRST_COMMIT,
+    run.MAILMAP,
 )  # fmt: skip
 
 
