@@ -15,7 +15,7 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from satchel import text as words
 from satchel.errors import GitError
 from satchel.index import run
+from satchel.index.kept_readings import MIN_FILES, NAME, KeptReadings
 from satchel.index.reading import Lanes, Reading
 from satchel.index.walk import FileEntry
 from satchel.safety import sanitize
@@ -319,13 +320,26 @@ class Task(NamedTuple):
 def update(store: Store, task: Task) -> None:
     """Publish the changes in one or more transactions, and merge segments. The caller holds the index lock."""
     difference, options = task.difference, task.options
-    wanted = [(entry.path, difference.indexed_hash(entry.path)) for entry in difference.read]
-    # Bytes that are read of a file, at most.
-    sizes = [min(entry.size, 4 * options.reading.limit) for entry in difference.read]
-    with _collector_off(), Lanes(wanted, sizes, options.reading, options.workers, task.should_stop) as lanes:
-        _publish_all(store, task, iter(lanes))
+    with _collector_off(), closing(_kept_readings(task)) as kept:
+        wanted = [(entry.path, difference.indexed_hash(entry.path)) for entry in difference.read]
+        known = kept.take(wanted, task.should_stop)
+        unread = {entry.path for entry in difference.read}.difference(
+            reading.path for batch in known for reading in batch
+        )
+        wanted = [file for file in wanted if file[0] in unread]
+        # Bytes that are read of a file, at most.
+        sizes = [min(entry.size, 4 * options.reading.limit) for entry in difference.read if entry.path in unread]
+        with Lanes(wanted, sizes, options.reading, options.workers, task.should_stop) as lanes:
+            _publish_all(store, task, chain(known, kept.through(lanes)))
     with store.write() as writer:
         writer.merge(task.should_stop)
+
+
+def _kept_readings(task: Task) -> KeptReadings:
+    """Return the kept readings for a switch of branches, none for other runs: a first one, a rebuild, an edit."""
+    difference, options = task.difference, task.options
+    is_switch = bool(difference.stored) and not difference.is_rebuild and len(difference.read) >= MIN_FILES
+    return KeptReadings(options.kept / NAME if options.kept is not None and is_switch else None, options.reading)
 
 
 @contextmanager
