@@ -119,4 +119,4 @@ def sizes(folder: Path) -> tuple[int, int]:
     """How many batches and files are kept."""
     with apsw.Connection(str(folder / NAME)) as connection:
         batches, files = (rows(connection, f"SELECT count(*) FROM {table}")[0][0] for table in ("batches", "files"))
-        return int(batches), int(files)
+    return int(batches), int(files)
