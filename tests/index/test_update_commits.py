@@ -18,7 +18,7 @@ from satchel.store.records import Extraction
 from satchel.system import git as git_module
 from satchel.testing import TinyRepository
 from satchel.types import Kind, Outline, Part, Role
-from tests.index.indexing import Index, differences, fresh_contents
+from tests.index.indexing import Index, differences, fresh_contents, stopping_at
 from tests.repositories import commit, git, new_repository
 
 
@@ -318,3 +318,61 @@ def test_a_configuration_that_includes_others_since_the_last_index_is_named_and_
     repository.commit("Second zebra")
     assert index.run().notes == ()
     assert subjects(index) == ["Begin", "Second zebra"]
+
+
+PEOPLE = "Ann Smith <ann@a.org> <ann@old.org>\nBob Ray <bob@b.org>\n"
+
+
+def test_another_mailmap_names_the_authors_of_all_commits_without_reading_them_again(
+    repository: TinyRepository, index: Index, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    commit(repository.root, "One", {"a.py": "x = 1\n"}, GIT_AUTHOR_NAME="asmith", GIT_AUTHOR_EMAIL="ann@old.org")
+    commit(repository.root, "Two", {"b.py": "x = 1\n"}, GIT_AUTHOR_NAME="bob", GIT_AUTHOR_EMAIL="bob@b.org")
+    index.run()
+    repository.checkout("HEAD~1")
+    index.run()
+    (repository.root / ".mailmap").write_text(PEOPLE)
+    with monkeypatch.context() as patch:
+        patch.setattr(update, "new_commits", None)
+        patch.setattr(update, "visible_commits", None)
+        report = index.run()
+    assert (report.commits_added, report.commits_hidden) == (0, 1)
+    assert index.faults() == []
+    repository.checkout("main")
+    index.run()
+    assert differences(index.contents(), fresh_contents(repository.root, tmp_path)) == {}
+    assert authors_of(index) == {"Begin": "Ada", "One": "Ann Smith", "Two": "Bob Ray"}
+    (repository.root / ".mailmap").unlink()
+    index.run()
+    assert authors_of(index) == {"Begin": "Ada", "One": "asmith", "Two": "bob"}
+
+
+def test_a_commit_that_is_gone_cannot_be_named_by_another_mailmap(repository: TinyRepository, index: Index) -> None:
+    repository.commit("Second")
+    index.run()
+    git(repository.root, "commit", "-q", "--amend", "--allow-empty", "-m", "Third")
+    index.run()
+    git(repository.root, "reflog", "expire", "--expire=now", "--all")
+    git(repository.root, "gc", "-q", "--prune=now")
+    (repository.root / ".mailmap").write_text(PEOPLE)
+    report = index.run()
+    assert (report.notes, subjects(index), index.store.hidden_keys(Kind.COMMIT)) == ((), ["Begin", "Third"], set())
+    assert index.run().is_fresh
+
+
+def test_authors_keep_their_names_until_another_mailmap_is_read_to_its_end(
+    repository: TinyRepository, index: Index
+) -> None:
+    index.run()
+    (repository.root / ".mailmap").write_text("Best Person <ada@example.org>\n")
+    for number in range(1, 12):
+        index.run(stopping_at(number))
+        assert index.faults() == []
+    index.run()
+    assert authors_of(index) == {"Begin": "Best Person"}
+
+
+def authors_of(index: Index) -> dict[str, str]:
+    """The author of each visible commit by title."""
+    found = (index.store.document(Kind.COMMIT, key) for key in index.store.iterate_keys(Kind.COMMIT))
+    return {document.title: document.fields["author"] for document in found if document is not None}

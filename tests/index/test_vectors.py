@@ -11,9 +11,10 @@ from satchel import Satchel
 from satchel.embed import fingerprint
 from satchel.embed.static import StaticTable
 from satchel.index import vectors
+from satchel.index.run import Progress, VectorReport
 from satchel.sources.conversations import Exchange
 from satchel.testing import HashEmbedder, TinyRepository
-from satchel.types import Kind
+from satchel.types import Kind, ShouldStop
 
 CHUNKS = {"docs/guide.md": "# Guide\n\nOrders are sent again.\n\n## Retrying\n\nAttempts wait longer and longer.\n"}
 PATIENCE_SECONDS = 300.0
@@ -192,3 +193,27 @@ def test_memories_are_searched_by_meaning_too(root: Path) -> None:
         found = satchel.memories.search("fast automobile", limit=1)
     assert [row.memory.content for row in found] == ["quick car"]
     assert found[0].score > 0.4
+
+
+def test_vectors_of_a_table_are_looked_for_again_only_after_a_write(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+    with Satchel.open(root, embedder=StaticTable()) as satchel:
+        fill = satchel.vectors.fill
+
+        def counted(progress: Progress | None, should_stop: ShouldStop) -> VectorReport:
+            looks.append(1)
+            return fill(progress, should_stop)
+
+        monkeypatch.setattr(satchel.vectors, "fill", counted)
+        satchel.index()
+        satchel.index()
+        before = len(looks)
+        satchel.index()
+        assert len(looks) == before
+        with satchel.store.write() as writer:
+            writer.keep_vectors()
+        satchel.index()
+        assert len(looks) == before + 1
+        assert satchel.vectors.state().counts.kinds == {Kind.DOC: (2, 2)}

@@ -111,6 +111,19 @@ def read_file(path: str, indexed: str, options: ReadingOptions) -> tuple[Reading
     return reading, text
 
 
+def read_stamped(path: str, options: ReadingOptions) -> Reading | None:
+    """Return the times and the content hash of one file as `read_file` does, None where it cannot be read."""
+    now = tick()
+    whole, head = extent(path, options.limit)
+    try:
+        file = files.read_bytes(Path(options.root), path, limit=whole, head=head)
+    except files.Skipped:
+        return None
+    changed_ns = file.changed_ns if file.changed_ns < now else 0
+    hashed = files.content_hash(file.raw, options.key)
+    return Reading(path, file.size, file.mtime_ns, changed_ns, content_hash=hashed)
+
+
 def _parse(reading: Reading, text: str, options: ReadingOptions) -> tuple[str, Outline]:
     """Return the safe text of a file with its outline."""
     text, reading.cleaned = clean_text(text)

@@ -121,6 +121,9 @@ LINKS_DUE = "links_due"
 BROKEN_LINKS = "broken_links"
 """`meta` key: the number of links to missing notes, and the first of them."""
 
+MAILMAP = "mailmap"
+"""`meta` key: the digest of the `.mailmap` that named the authors of the stored commits."""
+
 EXPORT_STATE = "export"
 """`meta` key: the stamp of the indexed export of notes, and the versions that read it."""
 
@@ -159,6 +162,8 @@ class BuildOptions(NamedTuple):
     message_characters: int = 5_000
     # Bytes above which an export of notes is not read: three times the largest export seen; it is read in one piece.
     export_bytes: int = 1_000_000_000
+    # The folder in which readings are kept for a later switch of branches, None for none.
+    kept: Path | None = None
 
 
 def build_options(settings: Settings, places: Places, key: bytes, *, vault: bool) -> BuildOptions:
@@ -178,6 +183,7 @@ def build_options(settings: Settings, places: Places, key: bytes, *, vault: bool
         ),
         workers=settings.index_workers,
         commits=settings.index_commits,
+        kept=places.index,
     )
 
 
@@ -254,13 +260,17 @@ def changed_files(store: Store, root: Path, options: WalkOptions) -> list[tuple[
 
 
 class HistoryPlan(NamedTuple):
-    """The work on the history, none without `repository` and `head`. `is_stale`: stored commits are read again, too."""
+    """The work on the history, none without `repository` and `head`.
+
+    `is_stale`: stored commits are read again, too; `is_renamed`: only their authors, whom `mailmap` calls otherwise.
+    """
 
     options: BuildOptions
     is_due: bool
     repository: git.Repository | None = None
     head: str | None = None
     is_stale: bool = False
+    is_renamed: bool = False
     notes: tuple[Failure, ...] = ()
     mailmap: Mailmap = NONE
 
@@ -274,8 +284,7 @@ class HistoryPlan(NamedTuple):
         """The stored form of commits: after a change, stored commits have to be read again."""
         options = self.options
         read_as = [options.commit_files, options.message_characters, options.reading.version]
-        names = [f"mailmap {self.mailmap.digest}"] if self.mailmap.names else []
-        return json.dumps([*read_as, "renames with changes", *names])
+        return json.dumps([*read_as, "renames with changes"])
 
 
 def plan_history(store: Store, root: Path, options: BuildOptions) -> HistoryPlan:
@@ -303,7 +312,8 @@ def plan_history(store: Store, root: Path, options: BuildOptions) -> HistoryPlan
     if failed == plan.form and time.time() < until:
         return plan._replace(notes=(*notes, git_failure(GitError(reason))))
     is_stale = bool(form) and form != plan.form
-    return plan._replace(is_stale=is_stale, is_due=is_stale or noted != plan.state)
+    is_renamed = bool(form) and not is_stale and (store.meta(MAILMAP) or "") != mailmap.digest
+    return plan._replace(is_stale=is_stale, is_renamed=is_renamed, is_due=is_stale or is_renamed or noted != plan.state)
 
 
 def git_failure(error: GitError) -> Failure:

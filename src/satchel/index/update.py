@@ -15,7 +15,7 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from satchel import text as words
 from satchel.errors import GitError
 from satchel.index import run
+from satchel.index.kept_readings import MIN_FILES, NAME, KeptReadings
 from satchel.index.reading import Lanes, Reading
 from satchel.index.walk import FileEntry
 from satchel.safety import sanitize
@@ -30,6 +31,7 @@ from satchel.safety.sanitize import plain_name
 from satchel.sources.code.imports import INNER_IMPORTS
 from satchel.sources.commits import (
     Commit,
+    authors,
     first_commit,
     new_commits,
     read_commits,
@@ -84,6 +86,7 @@ def update_history(
     is_complete = False
     began = time.time()
     try:
+        stored -= _named_otherwise(store, writer, plan, stored, should_stop)
         for commits in _lots(log.commits(should_stop)):
             commits = _fit(with_edited_renames(plan.repository, commits, should_stop))
             writer.put(commit_documents(commits, plan))
@@ -109,6 +112,36 @@ def update_history(
     return notes
 
 
+def _named_otherwise(
+    store: Store, writer: Writer, plan: run.HistoryPlan, stored: set[str], should_stop: Callable[[], bool]
+) -> set[str]:
+    """Give stored commits the names of their authors by another `.mailmap`, all or, after a stop, none of them.
+
+    Returns those that are gone from the repository, which are removed: what they would be called is unknown. Raises
+    GitError.
+    """
+    assert plan.repository is not None
+    named: dict[str, str] = {}
+    if stored and plan.is_renamed:
+        named = authors(plan.repository, stored, plan.mailmap, should_stop)
+    if should_stop() or (stored and not plan.is_renamed):
+        return set()
+    gone = stored - named.keys()
+    writer.remove(Kind.COMMIT, gone)
+    clean = {name: sanitize.line(name, allow=plan.options.reading.allow) for name in {*named.values()}}
+    documents = store.documents(store.document_ids(Kind.COMMIT, named).values())
+    new = {identity: clean[named[document.key]] for identity, document in documents.items()}
+    writer.set_fields(
+        {
+            identity: {**document.fields, "author": new[identity]}
+            for identity, document in documents.items()
+            if document.fields.get("author") != new[identity]
+        }
+    )
+    writer.set_meta(run.MAILMAP, plan.mailmap.digest)
+    return gone
+
+
 def _visible_before(store: Store, plan: run.HistoryPlan) -> tuple[str, list[str]]:
     """Return the HEAD of the last complete run with the same limit and the commits that it reached, newest first."""
     head, limit = json.loads(store.meta("history") or '["", 0]')
@@ -122,7 +155,7 @@ class _Log:
     def __init__(self, plan: run.HistoryPlan, stored: set[str], before: tuple[str, list[str]]) -> None:
         assert plan.repository is not None
         self._repository, self._limit, self._stored = plan.repository, plan.options.commits, stored
-        self._mailmap = plan.mailmap
+        self._mailmap, self._head = plan.mailmap, plan.head
         self._head_before, self._visible_before = before
         self.visible: list[str] = []
         """Ids of the commits that HEAD reaches, newest first; complete if `is_visible_known`."""
@@ -149,20 +182,23 @@ class _Log:
             yield commit
 
     def _missing(self, should_stop: Callable[[], bool]) -> Iterable[Commit]:
-        # Most often HEAD has moved a few commits further: git need not list the whole history again.
-        new = partial(new_commits, self._repository, self._head_before, should_stop, self._mailmap)
-        added = new() if self._visible_before else None
-        if added is not None:
-            self.visible = [*(commit.sha for commit in added), *self._visible_before][: self._limit]
-            return [commit for commit in added[: self._limit] if commit.sha not in self._stored]
-        self.visible = visible_commits(self._repository, self._limit, should_stop)
+        before, is_same = self._visible_before, self._head == self._head_before
+        if before and self._head not in before:
+            # Most often HEAD has moved a few commits further: git need not list the whole history again.
+            added = new_commits(self._repository, self._head_before, should_stop, self._mailmap)
+            if added is not None:
+                self.visible = [*(commit.sha for commit in added), *before][: self._limit]
+                return [commit for commit in added[: self._limit] if commit.sha not in self._stored]
+        self.visible = before if before and is_same else visible_commits(self._repository, self._limit, should_stop)
         missing = [sha for sha in self.visible if sha not in self._stored]
-        read = partial(read_commits, self._repository, mailmap=self._mailmap, should_stop=should_stop)
-        return read(only=missing) if missing else ()
+        if not missing:
+            return ()
+        return read_commits(self._repository, only=missing, mailmap=self._mailmap, should_stop=should_stop)
 
 
 _HISTORY_KEYS = (
     "history", "history_form", "history_unknown", "visible_commits", "renames", "renames_by_commit", FIRST_COMMIT,
+    run.MAILMAP,
 )  # fmt: skip
 
 
@@ -284,13 +320,26 @@ class Task(NamedTuple):
 def update(store: Store, task: Task) -> None:
     """Publish the changes in one or more transactions, and merge segments. The caller holds the index lock."""
     difference, options = task.difference, task.options
-    wanted = [(entry.path, difference.indexed_hash(entry.path)) for entry in difference.read]
-    # Bytes that are read of a file, at most.
-    sizes = [min(entry.size, 4 * options.reading.limit) for entry in difference.read]
-    with _collector_off(), Lanes(wanted, sizes, options.reading, options.workers, task.should_stop) as lanes:
-        _publish_all(store, task, iter(lanes))
+    with _collector_off(), closing(_kept_readings(task)) as kept:
+        wanted = [(entry.path, difference.indexed_hash(entry.path)) for entry in difference.read]
+        known = kept.take(wanted, task.should_stop)
+        unread = {entry.path for entry in difference.read}.difference(
+            reading.path for batch in known for reading in batch
+        )
+        wanted = [file for file in wanted if file[0] in unread]
+        # Bytes that are read of a file, at most.
+        sizes = [min(entry.size, 4 * options.reading.limit) for entry in difference.read if entry.path in unread]
+        with Lanes(wanted, sizes, options.reading, options.workers, task.should_stop) as lanes:
+            _publish_all(store, task, chain(known, kept.through(lanes)))
     with store.write() as writer:
         writer.merge(task.should_stop)
+
+
+def _kept_readings(task: Task) -> KeptReadings:
+    """Return the kept readings for a switch of branches, none for other runs: a first one, a rebuild, an edit."""
+    difference, options = task.difference, task.options
+    is_switch = bool(difference.stored) and not difference.is_rebuild and len(difference.read) >= MIN_FILES
+    return KeptReadings(options.kept / NAME if options.kept is not None and is_switch else None, options.reading)
 
 
 @contextmanager

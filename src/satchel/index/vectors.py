@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +49,7 @@ class IndexVectors:
         self._index, self._memory = index, memory
         self._choice = Choice(embedder) if embedder is not None else None
         self._is_behind = self._is_looked_at = False
+        self._filled: Sequence[object] = ()
         self._running = threading.Lock()
         self._thread: threading.Thread | None = None
         self._stopped, self._wake, self._rested = threading.Event(), threading.Event(), threading.Event()
@@ -88,7 +89,7 @@ class IndexVectors:
             self._is_behind = time.monotonic() > deadline
 
     def fill_from_table(self, should_stop: ShouldStop, unchanged: Store | None = None) -> None:
-        """Give all chunks their vectors if a table of words makes them.
+        """Give all chunks their vectors if a table of words makes them, unless no store was written to since.
 
         An index that is `unchanged` is looked at once, and has them already unless they were made in another way.
         """
@@ -99,9 +100,14 @@ class IndexVectors:
             is_looked_at, self._is_looked_at = self._is_looked_at, True
             if is_looked_at or unchanged.meta(VECTORS_COMPLETE) == fingerprint(embedder):
                 return
+        stamps = [place.stamp for place, _ in self._stores()]
+        if stamps == self._filled and None not in stamps:
+            return
         report = self.fill(None, should_stop)
         if report.failure is not None:
             telemetry.warning("vectors are not filled", reason=report.failure.message)
+        # As they were before: what is written meanwhile is looked at by the next call.
+        self._filled = stamps if report.failure is None and report.counts.is_complete else []
 
     def fill(self, progress: Progress | None, should_stop: ShouldStop, *, with_model: bool = True) -> VectorReport:
         """Give every chunk of the chosen kinds a vector; nothing where there is no embedder.

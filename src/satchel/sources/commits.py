@@ -97,6 +97,18 @@ def read_commits(
         yield from takewhile(lambda _: not should_stop(), rest)
 
 
+def authors(
+    repository: Repository, shas: Iterable[str], mailmap: Mailmap, should_stop: ShouldStop = never
+) -> dict[str, str]:
+    """Return the author of each of these commits, until a stop; those that are gone are left out. Raises GitError."""
+    arguments = ("-z", "--no-walk=unsorted", "--ignore-missing", "--stdin", "--format=%H%x00%an%x00%ae")
+    feed = "\n".join(shas).encode("ascii")
+    with stream(repository, "log", *arguments, "--", should_stop=should_stop, feed=feed) as chunks:
+        texts = [token.decode("utf-8", "replace") for token in chain.from_iterable(_tokens(chunks))]
+    rows = zip(texts[::3], texts[1::3], texts[2::3], strict=False)
+    return {sha: mailmap.name(author, email) for sha, author, email in rows}
+
+
 def first_commit(repository: Repository | None, should_stop: ShouldStop = never) -> str:
     """Return the oldest commit on the first parents of HEAD, empty if there is none, it is cut off, or after a stop."""
     try:

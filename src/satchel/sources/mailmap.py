@@ -19,7 +19,10 @@ _LINE = re.compile(r"\s*([^<#]*?)\s*<([^<>]*)>(?:\s*([^<]*?)\s*<([^<>]*)>)?")
 
 
 class Mailmap(NamedTuple):
-    """Proper names by (email, name) in lower case; an empty name stands for all of an email."""
+    """Proper names by (email, name) in lower case; an empty name stands for all of an email.
+
+    `digest` is that of the file, empty for one that names nobody.
+    """
 
     names: dict[tuple[str, str], str]
     digest: str = ""
@@ -51,4 +54,4 @@ def read_mailmap(repository: Repository) -> Mailmap:
             continue  # without a name it is about emails alone, which are not kept
         proper, first, old_name, old_email = match.groups()
         names[(old_email or first).lower(), (old_name or "").lower()] = proper
-    return Mailmap(names, blake2b(raw, digest_size=8).hexdigest())
+    return Mailmap(names, blake2b(raw, digest_size=8).hexdigest()) if names else NONE

@@ -52,6 +52,16 @@ class StorePlace:
         except PermissionError:  # opening it says what is wrong
             return True
 
+    @property
+    def stamp(self) -> tuple[tuple[int, int], ...] | None:
+        """Bytes and time in nanoseconds of the file and its journal, zeros for a missing one; None on a server.
+
+        Each write changes it, and nothing else does but the system that moves a journal into its file.
+        """
+        if self.url:
+            return None
+        return tuple(map(_bytes_and_time, (self.path, self.path.with_name(f"{self.path.name}-wal"))))
+
     def open(self, *, disposable: bool = False, workspaces: Sequence[str] | None = None) -> DatabaseStore:
         """Open or create the store. Raises StoreError, LockedError, ConfigError and MissingExtraError."""
         store: DatabaseStore
@@ -105,6 +115,14 @@ class StorePlace:
                 return store.size()
         parts = (self.path, *(self.path.with_name(f"{self.path.name}{suffix}") for suffix in ("-wal", "-shm")))
         return sum(part.stat().st_size for part in parts if part.is_file())
+
+
+def _bytes_and_time(file: Path) -> tuple[int, int]:
+    try:
+        status = file.stat()
+    except OSError:
+        return 0, 0
+    return status.st_size, status.st_mtime_ns
 
 
 class OpenedIndex(NamedTuple):

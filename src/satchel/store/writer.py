@@ -36,7 +36,7 @@ LAST_SEGMENT = "last_segment"
 
 INHERITED = (
     LAST_SEGMENT, "revision", "reading_version", "history", "history_form", "history_unknown", "renames",
-    "renames_by_commit", "visible_commits", "published",
+    "renames_by_commit", "visible_commits", "published", "mailmap",
 )  # fmt: skip
 """`meta` keys that are true of a copy, too."""
 
@@ -348,6 +348,13 @@ class Writer:
         self._connection.executemany(
             "UPDATE documents SET size = $1, mtime_ns = $2, changed_ns = $3 WHERE id = $4",
             ((stamp.size, stamp.mtime_ns, stamp.changed_ns, stamp.document) for stamp in stamps),
+        )
+
+    def set_fields(self, fields: Mapping[int, Mapping[str, Any]]) -> None:
+        """Replace the fields of documents by id; words, edges and everything else of them stays."""
+        self._connection.executemany(
+            "UPDATE documents SET fields = $1 WHERE id = $2",
+            ((json.dumps(dict(own)), document) for document, own in fields.items()),
         )
 
     def forget_stamps(self, *, keeps_vectors: bool = False) -> None:
