@@ -10,7 +10,9 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from satchel import lazy_numpy as np
 from satchel import text as words
@@ -60,7 +62,7 @@ def places_of(scores: Sequence[float]) -> list[int]:
     return [bisect_left(falling, score) + 1 for score in falling]
 
 
-class Evidence(NamedTuple):
+class Evidence(Struct, frozen=True):
     """Signals of the answer of one kind, each 0 to 1, and the number of search terms.
 
     `title` is the best match of a chunk with the first line, as a share of the largest possible; `spans` is the share
@@ -405,7 +407,7 @@ def _holders(lexicon: Lexicon, terms: Sequence[str], segments: Sequence[int]) ->
 _ROLES = tuple(Peripheral)
 
 
-class _Roles(NamedTuple):
+class _Roles(Struct, frozen=True):
     """The index of each document's role, -1 for an ordinary one, and the paths of the peripheral ones."""
 
     role: npt.NDArray[np.int8]

@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from satchel.errors import MissingExtraError
 from satchel.settings import Settings
@@ -107,7 +109,7 @@ class StorePlace:
         return sum(part.stat().st_size for part in parts if part.is_file())
 
 
-class OpenedIndex(NamedTuple):
+class OpenedIndex(Struct, frozen=True):
     """An open index and its place. `published` is the index of a team from which an empty one is filled."""
 
     store: DatabaseStore
