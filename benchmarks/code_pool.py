@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from localization.dataset import load_instances
+from msgspec.structs import replace
 
 from satchel import text as words
 from satchel.sources.outline import outline_file
@@ -79,15 +80,16 @@ def renamed(source: Source, copy: int) -> tuple[str, str, Outline]:
         return IDENTIFIER.sub(lambda match: match[0] + ending if match[0] in rare else match[0], text)
 
     parts = tuple(
-        part._replace(
+        replace(
+            part,
             name=change(part.name),
             signature=change(part.signature),
-            definitions=tuple(found._replace(name=change(found.name)) for found in part.definitions),
-            references=tuple(found._replace(target=change(found.target)) for found in part.references),
+            definitions=tuple(replace(found, name=change(found.name)) for found in part.definitions),
+            references=tuple(replace(found, target=change(found.target)) for found in part.references),
         )
         for part in source.outline.parts
     )
-    return f"copy{copy}/{source.path}", change(source.text), source.outline._replace(parts=parts)
+    return f"copy{copy}/{source.path}", change(source.text), replace(source.outline, parts=parts)
 
 
 def documents(

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from satchel import Satchel
 from satchel.answer import weights
 from satchel.answer.render.labels import IMPORTS
@@ -135,7 +137,7 @@ class Oracle:
         for piece in item.pieces:
             now = (live or [])[piece.start - 1 : piece.end]
             if is_excerpt(piece.text.split("\n"), now):
-                piece = piece._replace(text=now[0])
+                piece = replace(piece, text=now[0])
             self._outcome.pieces["refreshed" if is_refreshed else str(piece.freshness or "unmarked")] += 1
             place = f"{what}: {path}:{piece.start}-{piece.end} {piece.freshness or ''} {piece.name}"
             wrong = self._slice_fault(path, piece, live)

@@ -19,6 +19,8 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
+from msgspec import structs
+
 from satchel.answer.render.frame import NO_HANDLE
 from satchel.answer.render.labels import MARK
 from satchel.answer.render.plain import NO_NONCE
@@ -139,14 +141,16 @@ def _without_numbers(piece: Piece) -> Piece:
     numbered = [line.partition("\t") for line in lines]
     if [number for number, _, _ in numbered] != [str(number) for number in range(piece.start, piece.end + 1)]:
         raise ValueError(f"lines {piece.start}-{piece.end} have other numbers")
-    return piece._replace(text="\n".join(text for _, _, text in numbered))
+    return structs.replace(piece, text="\n".join(text for _, _, text in numbered))
 
 
 def _joined_entities(entities: Iterator[ParsedItem]) -> list[ParsedItem]:
     joined: list[ParsedItem] = []
     for item in entities:
         # Lines are named after the file where their entity was the file: they had no name.
-        item = replace(item, pieces=tuple(p._replace(name="") if p.name == item.path else p for p in item.pieces))
+        item = replace(
+            item, pieces=tuple(structs.replace(p, name="") if p.name == item.path else p for p in item.pieces)
+        )
         last = joined[-1] if joined else None
         if last and item.path and (last.section, last.path, last.nonce) == (item.section, item.path, item.nonce):
             pieces = sorted((*last.pieces, *item.pieces), key=lambda one: one.start)  # shown best first

@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from satchel.errors import ConfigError
 from satchel.safety.sanitize import clean_field
@@ -38,7 +40,7 @@ _SECTIONS = frozenset(key.split(".")[0] for key in SETTINGS)
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
-class Folders(NamedTuple):
+class Folders(Struct, frozen=True):
     """The folders for settings, memories, state (marks and logs) and derived data; none of them needs to exist."""
 
     config: Path

@@ -14,7 +14,9 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, AnyStr, NamedTuple, cast
+from typing import Any, AnyStr, cast
+
+from msgspec import Struct
 
 EXACT_MARK = "="
 """Prefix of the term of a complete compound. No word contains it, so marked and plain never collide."""
@@ -97,7 +99,7 @@ _MARKS = (
 """Accents, vowel signs and joiners: they belong to the letter before, and `\\w` has only some of them."""
 
 
-class _Scripts(NamedTuple):
+class _Scripts(Struct, frozen=True):
     """Expressions for text that is not ASCII."""
 
     word: re.Pattern[str]
@@ -402,14 +404,14 @@ def similarity(first: frozenset[str], second: frozenset[str]) -> float:
 
 def wording(heading: str) -> re.Pattern[str]:
     """Return an expression of `words/wording.txt`, read and compiled when it is first used."""
+    return cast("re.Pattern[str]", _Pattern(lambda: re.compile(_wordings()[heading])))
 
-    def compiled() -> re.Pattern[str]:
-        text = (Path(__file__).with_name("words") / "wording.txt").read_text(encoding="utf-8")
-        _, below = text.split(f"\n## {heading}\n", 1)
-        lines = below.split("\n## ", 1)[0].split("\n")
-        return re.compile("".join(line for line in lines if not line.startswith("# ")))
 
-    return cast("re.Pattern[str]", _Pattern(compiled))
+@cache
+def _wordings() -> dict[str, str]:
+    text = (Path(__file__).with_name("words") / "wording.txt").read_text(encoding="utf-8")
+    parts = (part.split("\n") for part in text.split("\n## ")[1:])
+    return {heading: "".join(line for line in lines if not line.startswith("# ")) for heading, *lines in parts}
 
 
 PATTERN_MEMORY = 1 << 18

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
+from msgspec import Struct
+
 AnyPath = str | os.PathLike[str]
 
 Data = Mapping[str, Any]
@@ -40,7 +42,7 @@ class Role(StrEnum):
     RECORD = "record"
 
 
-class KindTraits(NamedTuple):
+class KindTraits(Struct, frozen=True):
     """What a kind is in every room.
 
     `plural` is its context type, `weight` its default share of the budget: rich records get more than one-line ones.
@@ -215,7 +217,7 @@ class Trust(StrEnum):
     DATA = "data"
 
 
-class Definition(NamedTuple):
+class Definition(Struct, frozen=True, array_like=True):
     """A name that a file defines. `owner` is the qualified name of its container, empty at the top level."""
 
     name: str
@@ -227,7 +229,7 @@ Range = tuple[int, int]
 """First and last line, 1-based and inclusive."""
 
 
-class Import(NamedTuple):
+class Import(Struct, frozen=True, array_like=True):
     """One import: the module or path as written, the names it binds, and the lines of the statement."""
 
     target: str
@@ -236,14 +238,14 @@ class Import(NamedTuple):
     end: int
 
 
-class Reference(NamedTuple):
+class Reference(Struct, frozen=True, array_like=True):
     """A relation to something known only by name or path: `target` as written (`parse`, `Base`, `src/a.py`)."""
 
     type: EdgeType
     target: str
 
 
-class Part(NamedTuple):
+class Part(Struct, frozen=True, array_like=True):
     """A line range of a file that is one chunk: a function, a class header, a section, a gap between them.
 
     The parts of a file tile it: the first starts at line 1, each starts where the one before ended, the last ends
@@ -261,7 +263,7 @@ class Part(NamedTuple):
     references: tuple[Reference, ...] = ()
 
 
-class Outline(NamedTuple):
+class Outline(Struct, frozen=True):
     """The result of parsing one file. `comment_lines` are line ranges with only comments or doc strings.
 
     `functions` are the long ones, not those inside of them, in order: the offsets in bytes where each begins, where its
@@ -309,7 +311,7 @@ class Chunk:
     document: int = 0
 
 
-class Signal(NamedTuple):
+class Signal(Struct, frozen=True):
     """One reason for a score: the name of the measure, its value and its weight."""
 
     name: str
@@ -317,7 +319,7 @@ class Signal(NamedTuple):
     weight: float
 
 
-class ScoredSpan(NamedTuple):
+class ScoredSpan(Struct, frozen=True):
     """A line range with its value (log scale, ranks only) inside its chunk."""
 
     start: int
@@ -329,7 +331,7 @@ IN_STEPS = "/8bit"
 """Ends the fingerprint of vectors that are stored in 8 bits a number: those of a table, which are many."""
 
 
-class Hit(NamedTuple):
+class Hit(Struct, frozen=True):
     """A chunk that answers a query.
 
     `relevance` is the probability that the chunk is needed for the answer, 0 to .46
@@ -361,7 +363,7 @@ UNFINISHED = "unfinished index"
 """Source of the failure that an answer comes from an index that another process is still writing: it is said first."""
 
 
-class Failure(NamedTuple):
+class Failure(Struct, frozen=True):
     """An error as data: the part that failed, what happened, and what to do about it."""
 
     source: str
@@ -369,7 +371,7 @@ class Failure(NamedTuple):
     hint: str = ""
 
 
-class Piece(NamedTuple):
+class Piece(Struct, frozen=True):
     """A shown line range of one item (0, 0 for a record), its name and text; `freshness` is None for indexed text."""
 
     start: int
@@ -380,7 +382,7 @@ class Piece(NamedTuple):
     freshness: Freshness | None = None
 
 
-class Cut(NamedTuple):
+class Cut(Struct, frozen=True):
     """A definition that an item shows only in part: `handle` requests all of its lines, `start` to `end`.
 
     Of a long function it requests only the `rest`: the ranges that are not shown, best first.
@@ -423,7 +425,7 @@ class ContextItem:
     section: str = ""
 
 
-class LeftOut(NamedTuple):
+class LeftOut(Struct, frozen=True):
     """What a question leads to in files that are not indexed.
 
     `places` are by word where it is found (`gen/parser.lock:12 (generated)`); `unread` counts the files and folders by
@@ -439,7 +441,7 @@ class LeftOut(NamedTuple):
         return f"not searched: {listed} (`satchel doctor` names them)" if listed else ""
 
 
-class Omission(NamedTuple):
+class Omission(Struct, frozen=True):
     """A candidate that is not shown: the reason, and the approximate budget (tokens) to show it, 0 where none helps.
 
     `reason` is "budget" (no room), "value" (not worth its tokens beside the best; `fill` shows it if there is room),
@@ -480,7 +482,7 @@ class HandleTarget:
     workspace: str = ""
 
 
-class ShownBefore(NamedTuple):
+class ShownBefore(Struct, frozen=True):
     """An item that a session has received before and is not sent again, with its present location and its handle.
 
     `spans` are the lines that the session has of the file at `path`; a record has only a `title`, kind first.
@@ -495,7 +497,7 @@ class ShownBefore(NamedTuple):
     content_hash: str = ""
 
 
-class Usage(NamedTuple):
+class Usage(Struct, frozen=True):
     """The tokens of one answer, and why it ends.
 
     `stopped` is "budget", "places" (the best of the rest are named), "value" (the rest is not worth its tokens),
@@ -543,7 +545,7 @@ class Context:
         return self.usage.used
 
 
-class GuideEntry(NamedTuple):
+class GuideEntry(Struct, frozen=True):
     """One part of a guide that is shown or left out as a whole: a rule, a paragraph.
 
     The entries with a larger `value` are shown first. `heads` are the places of the headings above it, which are shown

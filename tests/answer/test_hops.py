@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from satchel import Satchel
 from satchel.answer.hops import Hop, _merged
@@ -156,7 +157,7 @@ def test_a_line_with_a_name_that_occurs_once_or_twice_comes_first(repository: Ti
 def test_the_rare_line_of_a_definition_has_its_lines() -> None:
     line, other = Hop("named", "a.py", 3, 3, "", 3, "def tie("), Hop("uses", "a.py", 9, 9, "", 9, "MOST = 4")
     whole = Hop("uses", "a.py", 3, 8, "tie", 3, "def tie(", follows_matches=True)
-    assert _merged([line, other, whole]) == [whole._replace(why="named", follows_matches=False), other]
+    assert _merged([line, other, whole]) == [replace(whole, why="named", follows_matches=False), other]
     assert _merged([whole, line]) == [whole]
 
 

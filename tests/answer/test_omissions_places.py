@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from satchel import Satchel
 from satchel.answer import weights
@@ -103,7 +104,7 @@ def test_other_matches_are_counted_and_not_listed(tmp_path: Path) -> None:
 
 def test_a_place_in_a_test_is_labelled_and_the_next_row_of_its_file_has_no_path() -> None:
     first = NamedPlace("matches", "tests/barge.py", ((3, 9), (20, 24)), "test_tow", 4, "assert tow()", is_test=True)
-    second = first._replace(ranges=((30, 31),), name="", line=30, text="assert not tow()")
+    second = replace(first, ranges=((30, 31),), name="", line=30, text="assert not tow()")
     rows = ("- test tests/barge.py:3-9,20-24 test_tow: 4 assert tow()", "  30-31: 30 assert not tow()")
     assert PlaceList((first, second)).lines == rows
     assert first.data["test"] is True

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+from msgspec.structs import replace
 
 from satchel.index.build import build
 from satchel.index.run import BuildOptions, IndexReport, Quiet, ReadingOptions
@@ -26,7 +27,7 @@ def never() -> bool:
 def build_options(root: Path, **changes: Any) -> BuildOptions:
     """Options as the settings have them, with one process."""
     reading = ReadingOptions(str(root), KEY, 1_000_000)
-    return BuildOptions(WalkOptions(), reading, workers=1)._replace(**changes)
+    return replace(BuildOptions(WalkOptions(), reading, workers=1), **changes)
 
 
 def stopping_at(number: int) -> Callable[[], bool]:

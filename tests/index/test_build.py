@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from satchel.index import reading, run, update
 from satchel.index.run import BuildOptions, ReadingOptions
@@ -203,7 +204,7 @@ class TestAnotherVersion:
 
     @pytest.fixture
     def other(self, index: Index) -> BuildOptions:
-        return index.options._replace(reading=index.options.reading._replace(allow=("never-a-secret",)))
+        return replace(index.options, reading=replace(index.options.reading, allow=("never-a-secret",)))
 
     def test_every_file_is_read_again(self, index: Index, other: BuildOptions) -> None:
         index.run()
@@ -222,7 +223,7 @@ class TestAnotherVersion:
 
     def test_another_key_gives_other_hashes(self, repository: TinyRepository, index: Index, tmp_path: Path) -> None:
         index.run()
-        index.options = index.options._replace(reading=index.options.reading._replace(key=b"other" * 6))
+        index.options = replace(index.options, reading=replace(index.options.reading, key=b"other" * 6))
         index.run()
         assert differences(index.contents(), fresh_contents(repository.root, tmp_path, index.options)) == {}
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from satchel import Satchel
 from satchel.cli.application import run
@@ -70,7 +71,7 @@ def test_a_history_below_the_limit_is_read_at_once(tmp_path: Path) -> None:
 
 
 def test_a_setting_that_reads_few_commits_makes_every_history_short(index: Index) -> None:
-    index.options = index.options._replace(commits=100)
+    index.options = replace(index.options, commits=100)
     assert files_first(index).commits_added == 100
 
 

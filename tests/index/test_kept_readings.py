@@ -7,6 +7,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
 from satchel.index import kept_readings, reading, update
 from satchel.index.kept_readings import NAME
@@ -22,7 +23,7 @@ FILES = {f"part{number}.py": f"def first_{number}():\n    return {number}\n" for
 def folder(index: Index, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the index keeps readings, of two files and more."""
     monkeypatch.setattr(update, "MIN_FILES", 2)
-    index.options = index.options._replace(kept=index.path.parent)
+    index.options = replace(index.options, kept=index.path.parent)
     return index.path.parent
 
 
@@ -56,7 +57,7 @@ def test_a_switch_to_a_branch_that_was_read_before_parses_nothing(
         with monkeypatch.context() as patch:
             patch.setattr(reading, "outline_file", None)
             assert switch(branch) == 3
-        fresh = fresh_contents(repository.root, tmp_path, index.options._replace(kept=None))
+        fresh = fresh_contents(repository.root, tmp_path, replace(index.options, kept=None))
         assert differences(index.contents(), fresh) == {}
 
 
@@ -73,7 +74,7 @@ def test_readings_of_another_version_are_not_taken(
     index: Index, switch: Callable[[str], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = index.options
-    index.options = options._replace(reading=options.reading._replace(allow=("nothing",)))
+    index.options = replace(options, reading=replace(options.reading, allow=("nothing",)))
     index.run()
     monkeypatch.setattr(reading, "outline_file", None)
     with pytest.raises(TypeError):
@@ -107,7 +108,7 @@ def test_an_edit_of_few_files_and_a_first_index_keep_nothing(
     repository: TinyRepository, index: Index, tmp_path: Path
 ) -> None:
     folder = tmp_path / "kept"
-    index.options = index.options._replace(kept=folder)
+    index.options = replace(index.options, kept=folder)
     repository.write({"one.py": "x = 1\n"})
     index.run()
     repository.write({"one.py": "x = 2\n"})

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from satchel import Satchel
 from satchel.config import Folders
@@ -127,7 +128,7 @@ def test_a_killed_run_looks_at_the_links_next_time(vault: VaultIndex, tmp_path: 
 
 def test_a_folder_that_is_no_vault_any_more_holds_docs_again(vault: VaultIndex) -> None:
     vault.run()
-    vault.options = vault.options._replace(reading=vault.options.reading._replace(vault=False))
+    vault.options = replace(vault.options, reading=replace(vault.options.reading, vault=False))
     vault.run()
     assert set(vault.store.kinds()) == {Kind.DOC, Kind.CODE}
     assert vault.faults() == []
@@ -236,7 +237,7 @@ def test_what_is_no_export_is_an_error_with_its_path(tana: Index) -> None:
         tana.root.write_text(text)
         with pytest.raises(UsageError, match=rf"export\.json: {message}"):
             tana.run()
-    tana.options = tana.options._replace(export_bytes=1)
+    tana.options = replace(tana.options, export_bytes=1)
     with pytest.raises(NoIndexError, match="at most 1 bytes are read"):
         tana.run()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from satchel.index import update
 from satchel.index.update import COMMIT_LANGUAGE
@@ -92,7 +93,7 @@ def test_new_commits_do_not_list_the_whole_history_again(
 
 
 def test_the_window_moves_with_new_commits_as_git_moves_it(repository: TinyRepository, index: Index) -> None:
-    index.options = index.options._replace(commits=3)
+    index.options = replace(index.options, commits=3)
     for number in range(5):
         repository.commit(f"Number {number}")
         index.run()
@@ -109,13 +110,13 @@ def test_the_window_moves_with_new_commits_as_git_moves_it(repository: TinyRepos
 def test_only_as_many_commits_as_wanted(repository: TinyRepository, index: Index) -> None:
     for number in range(3):
         repository.commit(f"Number {number}")
-    index.options = index.options._replace(commits=2)
+    index.options = replace(index.options, commits=2)
     index.run()
     assert subjects(index) == ["Number 1", "Number 2"]
-    index.options = index.options._replace(commits=3)
+    index.options = replace(index.options, commits=3)
     index.run()
     assert subjects(index) == ["Number 0", "Number 1", "Number 2"]
-    index.options = index.options._replace(commits=0)
+    index.options = replace(index.options, commits=0)
     index.run()
     assert subjects(index) == []
 
@@ -125,7 +126,7 @@ def test_commits_are_read_again_when_they_would_be_stored_otherwise(
 ) -> None:
     repository.commit("Second", {f"f{number}.py": "x\n" for number in range(5)})
     index.run()
-    index.options = index.options._replace(commit_files=3, message_characters=4)
+    index.options = replace(index.options, commit_files=3, message_characters=4)
     index.run()
     assert differences(index.contents(), fresh_contents(repository.root, tmp_path, index.options)) == {}
 

@@ -6,6 +6,8 @@ import random
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from tests.index.indexing import Index, build_options, fresh_contents
 
 NAMES = ("Alpha", "alpha", "Beta", "Zoë", "Zoe\u0308", "Plan v1.2", "Log", "Empty")
@@ -24,7 +26,7 @@ class VaultIndex(Index):
 def vault_options(root: Path) -> Any:
     """Options by which Markdown files are notes, and without a history."""
     options = build_options(root)
-    return options._replace(reading=options.reading._replace(vault=True))
+    return replace(options, reading=replace(options.reading, vault=True))
 
 
 def fresh_vault_contents(root: Path, folder: Path) -> dict[str, Any]:

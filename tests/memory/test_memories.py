@@ -215,7 +215,7 @@ def test_each_memory_is_read_once_to_find_what_may_be_cleaned_up(
 
 def test_what_may_be_cleaned_up_is_told_with_its_reasons(notebook: Notebook) -> None:
     memories, year = Memories(notebook), 400 * DAY_SECONDS
-    old = Memories(notebook._replace(clock=lambda: START - year))
+    old = Memories(replace(notebook, clock=lambda: START - year))
     said = {
         "sale": old.add("The summer sale ends soon", until="2025-01-01").memory,
         "quota": memories.add("The upload quota is 5 GB").memory,
@@ -223,7 +223,7 @@ def test_what_may_be_cleaned_up_is_told_with_its_reasons(notebook: Notebook) -> 
     }
     kept = memories.add("The upload quota is 50 GB").memory
     twin = memories.add(f"{BACKOFF} Really.").memory
-    month = Memories(notebook._replace(clock=lambda: START + 31 * DAY_SECONDS))
+    month = Memories(replace(notebook, clock=lambda: START + 31 * DAY_SECONDS))
     shown = {one.id: 3 for one in (*said.values(), kept, twin)}
     assert {row.memory.id: [*row.reasons] for row in month.untidy(shown)} == {
         said["backoff"].id: [f"the newer {twin.id} says nearly the same"],
@@ -238,7 +238,7 @@ def test_what_may_be_cleaned_up_is_told_with_its_reasons(notebook: Notebook) -> 
 
 
 def test_a_clock_far_in_the_future_gives_the_last_second_that_a_date_can_have(notebook: Notebook) -> None:
-    ahead = Memories(notebook._replace(clock=lambda: 506_781_000_000.0))
+    ahead = Memories(replace(notebook, clock=lambda: 506_781_000_000.0))
     stored = ahead.add(BACKOFF).memory
     assert stored.created == 253_402_300_799.0
     assert stored.id.startswith("mem_99991231_235959_")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from satchel import Satchel
 from satchel.errors import UsageError
@@ -183,7 +184,7 @@ def test_after_thirty_days_the_trash_is_emptied_from_the_file_too(notebook: Note
     assert len(trash_of(notebook.store)) == 2
     for days, left in ((TRASH_DAYS - 1, 2), (TRASH_DAYS + 1, 0)):
         moment = notebook.clock() + days * DAY
-        Memories(notebook._replace(clock=partial(float, moment))).add(f"Later by {days} days")
+        Memories(structs.replace(notebook, clock=partial(float, moment))).add(f"Later by {days} days")
         assert len(trash_of(notebook.store)) == left
     assert not any(b"tunafish" in path.read_bytes() for path in tmp_path.rglob("memory*.db*"))
 

@@ -19,6 +19,7 @@ from xml.etree import ElementTree
 
 import pytest
 from markdown_it import MarkdownIt
+from msgspec import structs
 
 from satchel import Satchel
 from satchel.answer.render import RenderRequest, render
@@ -183,7 +184,7 @@ def markdown_faults(text: str, shown: Sequence[ContextItem], view: View) -> Iter
             item,
             content="",
             metadata={name: told for name, told in item.metadata.items() if name != "files_changed"},
-            pieces=tuple(piece._replace(text=harmless(piece.text, record_name(item))) for piece in item.pieces),
+            pieces=tuple(structs.replace(piece, text=harmless(piece.text, record_name(item))) for piece in item.pieces),
         ) for item in shown
     ], format=Format.MARKDOWN)):  # fmt: skip
         yield "a body has changed the frame"
@@ -197,7 +198,7 @@ def markdown_faults(text: str, shown: Sequence[ContextItem], view: View) -> Iter
 def twin(item: ContextItem) -> ContextItem:
     """The item with an author and names that say nothing."""
     names = {name: f"x{number}" for number, name in enumerate(dict.fromkeys(piece.name for piece in item.pieces))}
-    pieces = tuple(piece._replace(name=piece.name and names[piece.name]) for piece in item.pieces)
+    pieces = tuple(structs.replace(piece, name=piece.name and names[piece.name]) for piece in item.pieces)
     return replace(item, title="x", metadata={**item.metadata, "author": "x", "branch": "x"}, pieces=pieces)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from satchel.search import weights
 from satchel.search.rank_records import SearchResult
@@ -29,7 +30,7 @@ def test_what_matches_well_is_strong_and_what_hardly_matches_is_weak() -> None:
 def test_each_signal_adds_and_a_long_question_may_match_less() -> None:
     little = Evidence(0.2, 0.3, 0.0, 5)
     for more in ({"title": 0.4}, {"spans": 0.5}, {"named": 0.5}, {"terms": 50}):
-        assert little._replace(**more).strength > little.strength
+        assert replace(little, **more).strength > little.strength
 
 
 def test_of_a_small_corpus_fewer_spans_have_to_match() -> None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import NamedTuple
+
+from msgspec import Struct, structs
 
 from satchel import text as words
 from satchel.answer import weights
@@ -67,7 +68,7 @@ _WIDENED = frozenset({Detail.FULL, Detail.SPAN})
 DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
 
 
-class Step(NamedTuple):
+class Step(Struct, frozen=True):
     """One way to show a candidate: its line ranges (none for a record) or its record text."""
 
     detail: Detail
@@ -179,7 +180,7 @@ class Candidate:
         def wide(step: Step) -> Step:
             if step.detail not in _WIDENED or step.remarks:
                 return step
-            return step._replace(ranges=tuple(around(step.ranges, count, last_line)))
+            return structs.replace(step, ranges=tuple(around(step.ranges, count, last_line)))
 
         return replace(self, make=lambda: [wide(step) for step in self.steps])
 
@@ -188,7 +189,7 @@ class Candidate:
         shrink = self.shrink
 
         def cut_steps(steps: Iterable[Step]) -> Iterator[Step]:
-            made = (step._replace(ranges=tuple(cut(step.ranges))) for step in steps)
+            made = (structs.replace(step, ranges=tuple(cut(step.ranges))) for step in steps)
             return (step for step in made if step.ranges)
 
         shorter = None if shrink is None else lambda room: cut_steps(shrink(room))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 
+from msgspec.structs import replace
+
 from satchel.answer.candidates import DECLARED
 from satchel.answer.freshness import freshness_of
 from satchel.answer.source_lines import FileLines, Unreadable
@@ -32,7 +34,7 @@ def without_copies(hits: Sequence[Hit], files: FileLines) -> list[Hit]:
                 copies[hit.chunk.id] = first.chunk.id
                 locations[first.chunk.id].append(location)
     kept = (hit for hit in hits if hit.chunk.id not in copies)
-    return [hit._replace(copies=tuple(locations[hit.chunk.id])) if hit.chunk.id in locations else hit for hit in kept]
+    return [replace(hit, copies=tuple(locations[hit.chunk.id])) if hit.chunk.id in locations else hit for hit in kept]
 
 
 def listed(search: Callable[[int], list[Hit]], limit: int, files: FileLines) -> list[Hit]:

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from operator import attrgetter
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel import lazy_numpy as np
 from satchel.answer import weights
@@ -111,7 +113,7 @@ def _prose_words(store: Store, kind: Kind) -> float:
     return float(length[positions[positions >= 0]].sum())
 
 
-class FillPolicy(NamedTuple):
+class FillPolicy(Struct, frozen=True):
     """How the budget is filled.
 
     Candidates worth less than the best one by more than `value_range` (log scale) are left out. `limit` (tokens) is
@@ -215,7 +217,7 @@ def with_lessons(policy: FillPolicy, count: int, max_tokens: int) -> FillPolicy:
     more = lesson_tokens(max_tokens) if count else 0
     limit = min(policy.limit + more, max_tokens) if policy.limit else 0
     first = min(policy.first + more, limit) if policy.first else 0
-    return policy._replace(max_items=policy.max_items + count, limit=limit, first=first)
+    return replace(policy, max_items=policy.max_items + count, limit=limit, first=first)
 
 
 def value_range(searched: Searched, budget: Budget) -> float:

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import filterfalse
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, structs
 
 from satchel.answer.bearing import evidence_of
 from satchel.answer.plans import Plan, PlannedSection
@@ -37,14 +39,14 @@ if TYPE_CHECKING:
     from satchel.store.segments import Lexicon
 
 
-class Gathered(NamedTuple):
+class Gathered(Struct, frozen=True):
     """The result of one section; empty where it failed."""
 
     section: PlannedSection
     result: SearchResult
 
 
-class Findings(NamedTuple):
+class Findings(Struct, frozen=True):
     """The results of the search for a question. `embedder_failures` are those of turning it into a vector."""
 
     query: Query
@@ -88,7 +90,7 @@ def _is_there(path: str, resources: Resources) -> bool:
     return not isinstance(shown, Unreadable) or shown.reason not in (SkipReason.VANISHED, SkipReason.OUTSIDE_ROOT)
 
 
-class Missing(NamedTuple):
+class Missing(Struct, frozen=True):
     """What a question names and the files lack: `words` are in none, `notes` are about files that are left out.
 
     `past` are those of the words that a commit has. `of_tests` are words that only tests and examples have.
@@ -198,7 +200,9 @@ class Searched:
             searched_sections = [
                 gathered for gathered in findings.sections if gathered.section.kind not in LESSON_KINDS
             ]
-            return findings._replace(plan=findings.plan._replace(sections=sections), sections=searched_sections)
+            return structs.replace(
+                findings, plan=structs.replace(findings.plan, sections=sections), sections=searched_sections
+            )
 
         return replace(self, found=tuple((resources, without(findings)) for resources, findings in self.found))
 
@@ -268,7 +272,7 @@ def balance(searched_sections: Sequence[Gathered]) -> list[Gathered]:
     }
     results = balanced(searched)
     return [
-        gathered._replace(result=results[gathered.section.kind])
+        structs.replace(gathered, result=results[gathered.section.kind])
         if gathered.section.is_searched and gathered.result is searched[gathered.section.kind]
         else gathered
         for gathered in searched_sections

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from satchel.answer import weights
 from satchel.answer.companions import rest_of_best
 from satchel.answer.packing import REFILLS, SMALLEST_PIECE, Packing
@@ -56,11 +58,13 @@ def fit(filling: Filling) -> Fitted:
 
     def shows_item(tokens: int) -> bool:
         limit = weights.MIN_SHORT if policy.is_weak or policy.not_found else tokens
-        limited = policy._replace(limit=min(limit, tokens) if policy.limit else 0, first=0)
-        tried = filling._replace(budget=replace(budget, max_tokens=tokens), sent=(), policy=limited, relate=None)
+        limited = structs.replace(policy, limit=min(limit, tokens) if policy.limit else 0, first=0)
+        tried = structs.replace(
+            filling, budget=replace(budget, max_tokens=tokens), sent=(), policy=limited, relate=None
+        )
         return bool(_filled(tried).items)
 
-    return fitted._replace(needed=_min_budget(shows_item, budget.max_tokens) if filling.sections else 0)
+    return structs.replace(fitted, needed=_min_budget(shows_item, budget.max_tokens) if filling.sections else 0)
 
 
 def _min_budget(shows_item: Callable[[int], bool], too_small: int) -> int:

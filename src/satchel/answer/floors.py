@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from satchel.answer import weights
 from satchel.answer.findings import Gathered
 from satchel.search import weights as search_weights
@@ -72,7 +74,7 @@ def by_file(hits: Sequence[Hit], limit: int) -> list[Hit]:
     best = sorted(files.values(), key=lambda parts: -min(parts[0].file_score, 1.0) - _is_framed(parts[0]))[:limit]
     relevances = sorted((parts[0].relevance for parts in best), reverse=True)
     return [
-        hit._replace(relevance=relevance if hit is parts[0] else min(hit.relevance, relevance))
+        replace(hit, relevance=relevance if hit is parts[0] else min(hit.relevance, relevance))
         for parts, relevance in zip(best, relevances, strict=True)
         for hit in _listed_parts(parts)
     ]

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct, structs
 
 from satchel.answer.candidates import Candidate, Step, declaration_steps, file_candidates, lines_size
 from satchel.answer.source_lines import FileLines, Lines, Unreadable, without_blank_ends
@@ -48,7 +50,7 @@ def gravest(every: Iterable[Freshness | None]) -> Freshness | None:
     )
 
 
-class CurrentHit(NamedTuple):
+class CurrentHit(Struct, frozen=True):
     """A hit as it can be shown now: with its present lines, the text they are in, and the item it belongs to."""
 
     hit: Hit
@@ -83,7 +85,7 @@ class CurrentHit(NamedTuple):
         return Candidate(self.hit, candidate.value, size, first, lambda: declared)
 
 
-class PartNow(NamedTuple):
+class PartNow(Struct, frozen=True):
     """Lines `start` to `end` of the new text. `shift` is how far the text moved, None where it is another text.
 
     `signature` is the declaration as it reads now.
@@ -96,7 +98,7 @@ class PartNow(NamedTuple):
     signature: str
 
 
-class _FileNow(NamedTuple):
+class _FileNow(Struct, frozen=True):
     """One indexed file as it is now. `lines` is None where the file is gone; `parts` is None where it is unchanged."""
 
     path: str
@@ -218,7 +220,7 @@ class Freshener:
             return CurrentHit(marked, stored, location.path)
         group = f"{location.path}{STALE_GROUP}"
         fields = {**marked.chunk.fields, ITEM_KEY: group}
-        return CurrentHit(marked._replace(chunk=replace(marked.chunk, fields=fields)), stored, group)
+        return CurrentHit(structs.replace(marked, chunk=replace(marked.chunk, fields=fields)), stored, group)
 
 
 def _all_marked(lines: Lines, mark: Freshness) -> Lines:
@@ -248,7 +250,7 @@ def _renamed(hit: Hit, lines: Lines) -> CurrentHit:
     location = hit.chunk.location
     assert location is not None
     if hit.chunk.title == location.path:
-        hit = hit._replace(chunk=replace(hit.chunk, title=lines.path))
+        hit = structs.replace(hit, chunk=replace(hit.chunk, title=lines.path))
     return CurrentHit(_marked(hit, location._replace(path=lines.path), Freshness.MOVED), lines, lines.path)
 
 
@@ -259,19 +261,21 @@ def _moved(hit: Hit, location: Location, part: PartNow, lines: Lines) -> Hit:
     """
     there = Location(location.path, part.start, part.end, lines.content_hash)
     title = part.name or hit.chunk.title
-    hit = hit._replace(chunk=replace(hit.chunk, title=title, signature=part.signature))
+    hit = structs.replace(hit, chunk=replace(hit.chunk, title=title, signature=part.signature))
     if part.shift is None:
-        return _marked(hit._replace(spans=(ScoredSpan(part.start, part.end, hit.score),)), there, Freshness.CHANGED)
+        return _marked(
+            structs.replace(hit, spans=(ScoredSpan(part.start, part.end, hit.score),)), there, Freshness.CHANGED
+        )
     spans = []
     for span in hit.spans:
         start, end = min(max(span.start + part.shift, part.start), part.end), min(span.end + part.shift, part.end)
         spans.append(ScoredSpan(start, max(end, part.start), span.value))
-    return _marked(hit._replace(spans=tuple(spans)), there, Freshness.MOVED if part.shift else None)
+    return _marked(structs.replace(hit, spans=tuple(spans)), there, Freshness.MOVED if part.shift else None)
 
 
 def _marked(hit: Hit, location: Location, freshness: Freshness | None) -> Hit:
     fields = {**hit.chunk.fields, "freshness": freshness} if freshness is not None else hit.chunk.fields
-    return hit._replace(chunk=replace(hit.chunk, location=location, fields=fields))
+    return structs.replace(hit, chunk=replace(hit.chunk, location=location, fields=fields))
 
 
 def relocate(
@@ -298,7 +302,7 @@ def relocate(
     return now
 
 
-class _Side(NamedTuple):
+class _Side(Struct, frozen=True):
     """A part of either text, without the blank lines at its ends. `first` counts from 1."""
 
     row: int

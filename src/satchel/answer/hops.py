@@ -10,7 +10,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial, reduce
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel import lazy_numpy as np
 from satchel import text as words
@@ -69,7 +72,7 @@ MAX_COMMITS = 200
 """Commits of a file that are looked at, the last indexed ones."""
 
 
-class Hop(NamedTuple):
+class Hop(Struct, frozen=True):
     """A place to look at next: why, its lines (from 1), its name, its best line (`line`) and what that says.
 
     One that `follows_matches` is listed after the matches by file, so only where these leave room in the list.
@@ -124,9 +127,9 @@ class Hops:
         found: list[Hop] = []
         for home, relations in self._homes:
             finder = _PlaceFinder(packing, home, relations)
-            rare = [hop._replace(follows_matches=self._is_long) for hop in finder.lines_of(self._named)]
+            rare = [replace(hop, follows_matches=self._is_long) for hop in finder.lines_of(self._named)]
             named = [
-                hop._replace(follows_matches=self._is_long) for hop in finder.definitions_of(self._named, self._terms)
+                replace(hop, follows_matches=self._is_long) for hop in finder.definitions_of(self._named, self._terms)
             ]
             shown = [
                 candidate
@@ -148,7 +151,7 @@ class Hops:
         first = [hop for worth, hop in used if worth][: weights.USED_PLACES]
         classes = {(candidate.group, candidate.chunk.title.rpartition(".")[0]) for candidate in shown}
         more = [hop for worth, hop in used if worth or (hop.path, hop.name.rpartition(".")[0]) in classes]
-        others = [hop._replace(follows_matches=True) for hop in more if hop not in first]
+        others = [replace(hop, follows_matches=True) for hop in more if hop not in first]
         return [*first, *others[: weights.USED_PLACES]]
 
 
@@ -158,7 +161,7 @@ def _merged(found: Iterable[Hop]) -> list[Hop]:
     for hop in found:
         known = first.setdefault((hop.path, hop.line), hop)
         if known.end < hop.end:
-            first[hop.path, hop.line] = hop._replace(why=known.why, follows_matches=known.follows_matches)
+            first[hop.path, hop.line] = replace(hop, why=known.why, follows_matches=known.follows_matches)
     return list(first.values())
 
 
@@ -172,7 +175,7 @@ def _worth(hop: Hop, terms: AbstractSet[str]) -> int:
     return 2 * len(matched) + (bool(value) if hop.start == hop.end else " … " in hop.text)
 
 
-class _Occurrence(NamedTuple):
+class _Occurrence(Struct, frozen=True):
     """A line with a name of the question."""
 
     path: str
@@ -363,7 +366,7 @@ class _PlaceFinder:
             why = _DROPPED_BY if is_dropped else _CALLED_BY
             for hop in self._at(why, site.path, (site.line, site.line), site.name, site.line, ""):
                 # Few calls drop a result, and they are a likely place of a fault.
-                yield hop._replace(follows_matches=not is_only_call and not is_dropped)
+                yield replace(hop, follows_matches=not is_only_call and not is_dropped)
 
     def changed_together(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the best match in each file that most commits of the file of a candidate changed, too, where one is."""
@@ -373,7 +376,7 @@ class _PlaceFinder:
             if best is not None and (location := best.chunk.location) is not None:
                 span = _span(location)
                 for hop in self._at(_CHANGES_WITH, other, span, best.chunk.title, span[0], ""):
-                    yield hop._replace(follows_matches=True)
+                    yield replace(hop, follows_matches=True)
 
     def _changed_with(self, path: str) -> Iterator[str]:
         """Yield the files that most commits of a file changed, too, the most frequent first."""

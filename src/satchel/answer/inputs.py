@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from msgspec import structs
+
 from satchel.answer import weights
 from satchel.answer.bearing import gives_lessons, in_order, lesson_tokens
 from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
@@ -148,7 +150,7 @@ def _section(searched: Searched, budget: Budget, workspaces: Sequence[_Part]) ->
     find_companions = companion_finder(imports, searched.terms)
     find_companions = _following_without_prose(find_companions) if budget.places else find_companions
     if planned.kind.traits.is_prose and asks_for_a_recipe(searched.asked.query):
-        planned = planned._replace(weight=planned.weight * weights.RECIPE_FACTOR)
+        planned = structs.replace(planned, weight=planned.weight * weights.RECIPE_FACTOR)
     query, scope, own_share = searched.findings.query, searched.scope, 0
     if (reason := reason_in(query, planned.kind, candidates, lines)) is not None:
         own_share = REASON_TOKENS
@@ -188,7 +190,7 @@ def _on_one_scale(
         for candidate in candidates:
             hit = candidate.hit
             if not candidate.is_lifted:
-                hit = hit._replace(file_score=hit.file_score * strength / max(strengths))
+                hit = structs.replace(hit, file_score=hit.file_score * strength / max(strengths))
             made.append(replace(candidate, value=candidate.value + level, hit=hit))
     return made
 
@@ -256,7 +258,9 @@ def _candidates(
             parts = [lower(part) for part in parts]
         candidates += parts
         best = max([best, *(candidate.value for candidate in parts if not candidate.is_lifted)])
-    failures = [failure._replace(message=f"{resources.prefix}{failure.message}") for failure in freshener.failures]
+    failures = [
+        structs.replace(failure, message=f"{resources.prefix}{failure.message}") for failure in freshener.failures
+    ]
     return candidates, lines, failures
 
 

@@ -7,7 +7,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct, structs
 
 from satchel.answer.candidates import DECLARED, Candidate, is_long_function
 from satchel.answer.freshness import freshness_of, gravest
@@ -188,7 +190,7 @@ def rest_of(group: Group, hit: Hit) -> tuple[Range, ...]:
     return tuple((start, end) for start, end in [*rest, *missing] if group.lines.text(start, end).strip())
 
 
-class _Shown(NamedTuple):
+class _Shown(Struct, frozen=True):
     """A chunk that is shown in full or in part, and the fullest admitted step."""
 
     start: int
@@ -408,7 +410,7 @@ def counted_hits(hits: Sequence[Hit], count: CountLines) -> tuple[list[Hit], lis
     changed = []
     for hit in hits:
         fields = {**hit.chunk.fields, **_fields(counted, hit.chunk.id)}
-        changed.append(hit._replace(chunk=replace(hit.chunk, fields=fields)))
+        changed.append(structs.replace(hit, chunk=replace(hit.chunk, fields=fields)))
     return changed, list(counted.failures)
 
 

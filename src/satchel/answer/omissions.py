@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, structs
 
 from satchel.answer import weights
 from satchel.answer.candidates import DECLARED, Candidate, is_long_function
@@ -85,7 +87,7 @@ def omissions(
         omission_of(packing, section, other, budgets.get(other, 0)) for section, other in listed(packing)
     )
     shown = (
-        omission._replace(reason=VALUE, budget=0) if is_weak and omission.reason == BUDGET else omission
+        structs.replace(omission, reason=VALUE, budget=0) if is_weak and omission.reason == BUDGET else omission
         for omission in listed_omissions
     )
     twins = islice(_twins(packing), OMISSIONS)
@@ -97,7 +99,7 @@ def _twins(packing: Packing) -> Iterator[tuple[Section, Candidate]]:
         yield from ((section, twin) for group in groups.values() for _, twin in group.twins)
 
 
-class NamedPlace(NamedTuple):
+class NamedPlace(Struct, frozen=True):
     """A place that is not shown: why it is named, its file, its ranges, its name, and its best line with the number.
 
     `ranges` are the lines (from 1), the best first. `is_test` is whether it is in a test.
@@ -135,7 +137,7 @@ class NamedPlace(NamedTuple):
         return {**written, "text": self.text, **({"test": True} if self.is_test else {})}
 
 
-class PlaceList(NamedTuple):
+class PlaceList(Struct, frozen=True):
     """The places that an answer names, and how many others match."""
 
     listed: tuple[NamedPlace, ...] = ()
@@ -163,7 +165,9 @@ def places(packing: Packing, terms: AbstractSet[str], limit: int, hops: Sequence
     paths = [*dict.fromkeys(match.path for match in matches)]
     matches.sort(key=lambda match: paths.index(match.path))
     together = {(hop.path, hop.start): hop.why for hop in hops if hop.is_changed_together}
-    matches = [match._replace(why=together.get((match.path, match.ranges[0][0]), match.why)) for match in matches]
+    matches = [
+        structs.replace(match, why=together.get((match.path, match.ranges[0][0]), match.why)) for match in matches
+    ]
     matched_lines = {
         (passage.path, line)
         for passages, _ in unshown
@@ -177,7 +181,7 @@ def places(packing: Packing, terms: AbstractSet[str], limit: int, hops: Sequence
     return PlaceList(tuple(listed), others)
 
 
-class _Passage(NamedTuple):
+class _Passage(Struct, frozen=True):
     """Lines of a definition that is not shown: all of them, or a part of a long one."""
 
     id: str
@@ -271,12 +275,12 @@ def _with_best_line(hit: Hit, freshener: Freshener, terms: AbstractSet[str]) -> 
         return hit
     mark = freshness_of(current.hit.chunk.fields)
     if mark is Freshness.STALE:
-        return hit._replace(chunk=replace(hit.chunk, fields={**hit.chunk.fields, "freshness": mark}))
+        return structs.replace(hit, chunk=replace(hit.chunk, fields={**hit.chunk.fields, "freshness": mark}))
     hit = current.hit
     start = hit.spans[0].start
     texts = current.lines.lines[start - 1 : hit.spans[0].end]
     best = best_line(texts, terms)
-    return hit._replace(best_line=(start + best, texts[best]))
+    return structs.replace(hit, best_line=(start + best, texts[best]))
 
 
 def best_line(texts: Sequence[str], terms: AbstractSet[str]) -> int:

@@ -23,6 +23,8 @@ from functools import cache
 from itertools import count
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from satchel.answer import weights
 from satchel.answer.bearing import LESSON_FRAME
 from satchel.answer.candidates import Candidate, Step
@@ -47,7 +49,7 @@ MAX_CHARACTERS_PER_TOKEN = 12
 """Only rulers and white space have more characters for each token: longer texts are not counted, they do not fit."""
 
 
-class TextFrame(NamedTuple):
+class TextFrame(Struct, frozen=True):
     """Usual tokens of a layout around an item besides its path or title, and around a range of lines."""
 
     item: int = 18
@@ -63,7 +65,7 @@ FRAMES: Mapping[Format, TextFrame] = {
 """Medians over the admissions of generated answers."""
 
 
-class Inputs(NamedTuple):
+class Inputs(Struct, frozen=True):
     """The candidates of an answer, and how they may fill it.
 
     Candidates worth less than the best one by more than `value_range` (log scale), records by more than `record_range`

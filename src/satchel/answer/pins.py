@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.sections import Section
@@ -53,7 +54,7 @@ class Pin:
         return f"{self.path}:{self.start}-{self.end}" if self.start else self.path
 
 
-class Pinned(NamedTuple):
+class Pinned(Struct, frozen=True):
     """The candidate of a pin, and the lines of its file."""
 
     kind: Kind

@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from satchel.answer import weights
 from satchel.answer.fill_policy import (
     FillPolicy,
@@ -79,7 +81,7 @@ def assemble(
         "lessons": searched.lessons_told,
         "left_out": list(filling.policy.left_out),
     }
-    return context_of(filling._replace(failures=(*filling.failures, *uncounted)), fitted, meta)
+    return context_of(structs.replace(filling, failures=(*filling.failures, *uncounted)), fitted, meta)
 
 
 def _first_kind(searched: Searched, sections: Sequence[Section]) -> Kind | None:
@@ -156,23 +158,26 @@ def _policy(
     is_sure = any(impact.is_sure for _, impact in searched.impacts)
     is_known = any(impact.is_question for _, impact in searched.impacts)  # what the question names is found
     listing, told = _listed_calls(searched, budget)
-    policy = fill_policy(
-        searched,
-        budget,
-        1.0 if is_sure or has_lifted(sections) else searched.strength,
-        is_weak=not is_known and scope.kinds != (Kind.CONTEXT,) and is_weak_match(searched, sections),
-        unsure=unsure and first_kind not in PROSE_KINDS,  # code beside what answers better needs no second look
-        call_sites=(*told.notes, *call_site_lines(listing, counter(budget.tokenizer), budget.max_tokens)),
-    )._replace(hunks=told.hunks)
+    policy = structs.replace(
+        fill_policy(
+            searched,
+            budget,
+            1.0 if is_sure or has_lifted(sections) else searched.strength,
+            is_weak=not is_known and scope.kinds != (Kind.CONTEXT,) and is_weak_match(searched, sections),
+            unsure=unsure and first_kind not in PROSE_KINDS,  # code beside what answers better needs no second look
+            call_sites=(*told.notes, *call_site_lines(listing, counter(budget.tokenizer), budget.max_tokens)),
+        ),
+        hunks=told.hunks,
+    )
     of_lessons = [section for section in sections if section.kind in LESSON_KINDS]
     lessons = sum(candidate.is_lesson for section in of_lessons for candidate in section.candidates)
     policy = with_lessons(policy, lessons, budget.max_tokens)
     if policy.not_found and first_kind is Kind.COMMIT:
         # The commit that has all of the missing words comes first and answers: that is not a weak match.
         answered = past_words(searched.findings.query, policy.past, sections)
-        policy = policy._replace(is_weak=policy.is_weak and not answered.issuperset(policy.not_found))
+        policy = structs.replace(policy, is_weak=policy.is_weak and not answered.issuperset(policy.not_found))
     if scope.kinds and not set(scope.kinds) & set(LINE_KINDS):  # code may have what the records lack
-        policy = policy._replace(not_found=searched.nowhere(policy.not_found))
+        policy = structs.replace(policy, not_found=searched.nowhere(policy.not_found))
     return policy
 
 
@@ -228,7 +233,7 @@ def _with_line_counts(fitted: Fitted, resources: Resources) -> tuple[Fitted, lis
         if workspace.count_lines is not None:
             items, uncounted = counted_items(items, workspace.count_lines, workspace.prefix.rstrip("/"))
             failures += uncounted
-    return fitted._replace(items=items), failures
+    return structs.replace(fitted, items=items), failures
 
 
 def _best_entities(sections: Sequence[Section], searched: Searched, budget: Budget) -> Sequence[Section]:

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from satchel.answer import weights
 from satchel.answer.render.frame import DEFAULT_TITLE
@@ -128,7 +130,7 @@ _WENT_WRONG = pattern(r"\b(?:fail\w*|errors?|wrong|broken?|not|never|no|crash\w*
 """Words of a log without any error, file or name: then there is nothing to look for."""
 
 
-class PlannedSection(NamedTuple):
+class PlannedSection(Struct, frozen=True):
     """One kind to search, its share of the budget by weight, and its most items.
 
     `title` is the heading above its items, empty for the one of the kind. `filters` select its records, None for the
@@ -152,7 +154,7 @@ class PlannedSection(NamedTuple):
         return self.ranked_by is None and not self.question
 
 
-class Plan(NamedTuple):
+class Plan(Struct, frozen=True):
     """The sections of an answer and its title.
 
     With `unique`, a record that several sections match is in one of them only. With `based_on` the footer counts only

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from satchel.search.dense import Meaning
 from satchel.store.protocol import Store
@@ -23,7 +25,7 @@ OpenExecutor = Callable[[], "Executor"]
 """Returns the executor to search in; called only if several sections are searched at once."""
 
 
-class Resources(NamedTuple):
+class Resources(Struct, frozen=True):
     """Stores and services of the pipeline; all else is in the request. `memory` is None while nothing is remembered.
 
     `count_lines` counts the changed lines of the commits that are shown; without it they are not counted.

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from satchel.answer.bearing import fitting, gives_lessons, in_order
 from satchel.answer.findings import Findings, Gathered, Searched
 from satchel.answer.plans import PlannedSection, own_files, plan_of
@@ -207,14 +209,14 @@ def _at_places(query: Query, searched_sections: list[Gathered]) -> list[Gathered
 
     def within(hit: Hit) -> Hit:
         spans = (span for span in hit.spans if any(span.start <= last and span.end >= first for first, last in lines))
-        return hit._replace(spans=tuple(spans))
+        return structs.replace(hit, spans=tuple(spans))
 
     led = [[within(hit) for hit in gathered.result.hits if hit.file_score > 1.0] for gathered in searched_sections]
     kept = [tuple(hit for hit in hits if hit.spans) for hits in led]
     if not any(kept):
         return searched_sections
     return [
-        gathered._replace(result=gathered.result._replace(hits=hits))
+        structs.replace(gathered, result=structs.replace(gathered.result, hits=hits))
         for gathered, hits in zip(searched_sections, kept, strict=True)
     ]
 
@@ -223,9 +225,10 @@ def _with_texts(gathered: Gathered, store: Store) -> Gathered:
     """Return lessons with their texts, which tell whether one rules something out, and how long it is."""
     texts = store.texts(hit.chunk.document for hit in gathered.result.hits)
     hits = [
-        hit._replace(chunk=replace(hit.chunk, body=texts.get(hit.chunk.document, ""))) for hit in gathered.result.hits
+        structs.replace(hit, chunk=replace(hit.chunk, body=texts.get(hit.chunk.document, "")))
+        for hit in gathered.result.hits
     ]
-    return gathered._replace(result=gathered.result._replace(hits=tuple(hits)))
+    return structs.replace(gathered, result=structs.replace(gathered.result, hits=tuple(hits)))
 
 
 def _best_lessons(searched_sections: Sequence[Gathered], max_tokens: int) -> list[Gathered]:
@@ -240,7 +243,9 @@ def _best_lessons(searched_sections: Sequence[Gathered], max_tokens: int) -> lis
         beyond = in_order([hit for hit in gathered.result.hits if hit.chunk.id not in kept])[
             : len(gathered.result.below)
         ]
-        chosen.append(gathered._replace(result=gathered.result._replace(hits=shown, beyond=tuple(beyond))))
+        chosen.append(
+            structs.replace(gathered, result=structs.replace(gathered.result, hits=shown, beyond=tuple(beyond)))
+        )
     return chosen
 
 
@@ -349,6 +354,6 @@ def round_robin(searched_sections: Sequence[Gathered]) -> list[Gathered]:
                     taken.add(identity)
                     break
     return [
-        gathered._replace(result=gathered.result._replace(hits=tuple(own_hits)))
+        structs.replace(gathered, result=structs.replace(gathered.result, hits=tuple(own_hits)))
         for gathered, own_hits in zip(searched_sections, chosen, strict=True)
     ]

@@ -19,6 +19,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from satchel.answer import weights as answer_weights
 from satchel.answer.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
 from satchel.answer.items import build_item
@@ -260,7 +262,7 @@ class Account:
         """Return the rest of a pin, None if the session has all of it."""
         group = pin.candidate.group
         kept, lines = self.sift([pin.candidate], {group: pin.lines}, sys.maxsize)
-        return pin._replace(candidate=kept[0], lines=lines[group]) if kept else None
+        return structs.replace(pin, candidate=kept[0], lines=lines[group]) if kept else None
 
     def new_part(self, candidate: Candidate) -> Candidate | None:
         """Return the part of a record that the session lacks, None if it has all; what it has is referred to."""
@@ -284,7 +286,7 @@ class Account:
     def references(self) -> tuple[ShownBefore, ...]:
         """Return the references to omitted items, in the order of the candidates."""
         return tuple(
-            referral.reference._replace(spans=tuple(referral.ranges), handle=_handle(referral))
+            structs.replace(referral.reference, spans=tuple(referral.ranges), handle=_handle(referral))
             if referral.ranges
             else referral.reference
             for referral in self._referrals.values()

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.fitting import fit
 from satchel.answer.inputs import hit_candidates, sections_of
@@ -297,7 +299,7 @@ def _candidate(guide: Guide, index: int) -> Candidate:
     details = [Detail.FULL, *[Detail.SIGNATURE] * (len(guide.texts) - 2), Detail.LINE][: len(guide.texts)]
     steps = [Step(detail, text=text) for detail, text in zip(details, guide.texts, strict=True)]
     hit = guide_hit(guide, index)
-    hit = hit._replace(chunk=replace(hit.chunk, body=""))
+    hit = structs.replace(hit, chunk=replace(hit.chunk, body=""))
     # The value only orders what is shown, as the places already do: pins come before all search results.
     return Candidate(hit, hit.score, 0.0, 0, lambda: steps, pinned=True, trust=guide.trust, body=guide.texts[0])
 

@@ -17,7 +17,9 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from sys import getsizeof
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from satchel.answer.text_lines import TextLines
 from satchel.safety import sanitize
@@ -110,7 +112,7 @@ class Lines:
         }
 
 
-class Unreadable(NamedTuple):
+class Unreadable(Struct, frozen=True):
     """The reason why a file cannot be shown; `is_error` for a fault, not for a file that is gone or excluded."""
 
     path: str

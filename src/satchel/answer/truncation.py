@@ -15,7 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from satchel import text as words
 from satchel.answer.text_lines import TextLines
@@ -43,14 +45,14 @@ _FILLERS = {"python": "...", "bash": ":"}
 """Languages in which a block must not be empty, and the statement that does nothing."""
 
 
-class SourceText(NamedTuple):
+class SourceText(Struct, frozen=True):
     """A text by lines (0-based here) and its language, empty if unknown."""
 
     lines: TextLines
     language: str
 
 
-class OmissionRemark(NamedTuple):
+class OmissionRemark(Struct, frozen=True):
     """One line of ours that replaces the lines `start`..`end`."""
 
     start: int
@@ -58,7 +60,7 @@ class OmissionRemark(NamedTuple):
     text: str
 
 
-class Shortened(NamedTuple):
+class Shortened(Struct, frozen=True):
     """The kept line ranges in order, and a remark for each gap between or after them."""
 
     ranges: tuple[Range, ...]
@@ -89,7 +91,7 @@ Choose = Callable[[SourceText, "Sequence[Unit]", bool, float], Iterator[list[Ran
 """Yields ranges of lines to leave out of a run, the best choice first, for a budget of the run in tokens."""
 
 
-class SyntaxStrategy(NamedTuple):
+class SyntaxStrategy(Struct, frozen=True):
     """A strategy that leaves whole statements or members out, chosen by `choose`."""
 
     name: str

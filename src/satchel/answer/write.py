@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel.answer import weights
 from satchel.answer.fill_policy import FILL, FillPolicy
@@ -86,7 +89,7 @@ class Marking(Protocol):
         """Patterns of texts that look like secrets but are not."""
 
 
-class Fitted(NamedTuple):
+class Fitted(Struct, frozen=True):
     """The outcome of fitting: the text, its tokens, its items, and what is packed; empty when not even the frame fits.
 
     `stopped` says why nothing more is shown: "places" (the best of the rest are named), "budget", "weak", "value",
@@ -110,7 +113,7 @@ Relate = Callable[[Sequence[ContextItem], Packing], Sequence[ContextItem]]
 """Returns the items with the neighbours of what they show."""
 
 
-class Filling(NamedTuple):
+class Filling(Struct, frozen=True):
     """All that decides what an answer shows.
 
     `sent` are references to what the session has; the neighbours that `relate` adds are named as far as they fit.
@@ -190,7 +193,7 @@ class Page:
         limit = budget.places if max_places is None else max_places
         named = places(packing, filling.terms, limit, hops) if limit else PlaceList()
         stopped = PLACES if named.listed and stopped != WEAK else stopped
-        shown = shown._replace(related=related, places=named.lines)
+        shown = replace(shown, related=related, places=named.lines)
         if budget.max_tokens >= 300:  # smallest budget (tokens) whose footer states the tokens used
             omitted = list(listed(packing)) if budget.max_tokens >= weights.MIN_NAMED else []
             count = 0 if budget.places else OMISSIONS_SHOWN
@@ -200,7 +203,7 @@ class Page:
                 stop = str(_short_because(policy))
             if stopped == PLACES and packing.is_full and 0 < policy.limit < budget.max_tokens:
                 stop = f"{stop} (at most {policy.limit:,} tokens, --fill shows more)"
-            shown = shown._replace(limit=budget.max_tokens, stopped=stop, overflow=first, overflow_more=more)
+            shown = replace(shown, limit=budget.max_tokens, stopped=stop, overflow=first, overflow_more=more)
         text, used = render_with_usage(shown, items, filling.form.format, filling.tokens.count)
         return Fitted(packing, text, used, tuple(items), stopped, places=named)
 
@@ -258,7 +261,7 @@ def without_items(
     frame: RenderRequest, sent: Sequence[ShownBefore], tokens: TokenCounter, max_tokens: int, layout: Format
 ) -> tuple[str, int]:
     """Return an answer without items, with references and words that were not found if they fit, and its tokens."""
-    summary = frame._replace(truncated=False, summary="", weak=False)
+    summary = replace(frame, truncated=False, summary="", weak=False)
     if sent:
         return references_alone(summary, sent, tokens, max_tokens, layout)
     if not (frame.not_found or frame.of_tests or frame.left_out or frame.hunks):
@@ -295,7 +298,7 @@ def summarised(frame: RenderRequest, items: Sequence[ContextItem], packing: Pack
     """Return the frame with the numbers of this answer in it."""
     short, omitted = shortened(items), left_out(packing)
     parts = [_numbered(short, "item", "shortened"), _numbered(omitted, "candidate", "left out")]
-    return frame._replace(truncated=bool(short or omitted), summary=", ".join(filter(None, parts)))
+    return replace(frame, truncated=bool(short or omitted), summary=", ".join(filter(None, parts)))
 
 
 def _short_because(policy: FillPolicy) -> Stop:
@@ -331,4 +334,4 @@ def references_alone(
 
 def referring(frame: RenderRequest, sent: Sequence[ShownBefore], count: int) -> RenderRequest:
     """Return the frame with so many of the first references; the others are counted."""
-    return frame._replace(shown_before=tuple(sent[:count]), shown_before_more=len(sent) - count)
+    return replace(frame, shown_before=tuple(sent[:count]), shown_before_more=len(sent) - count)

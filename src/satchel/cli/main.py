@@ -35,11 +35,28 @@ def main() -> int:
             return code
         from satchel.cli.application import run
 
-        return run(sys.argv[1:])
+        code = run(sys.argv[1:])
     except KeyboardInterrupt:
         return 130  # exit code after Ctrl-C: 128 and the number of the signal, as shells have it
     finally:
         gc.freeze()  # the system frees everything at once: the interpreter need not look for cycles before
+    if _is_reading(sys.argv[1:]):
+        _end(code)
+    return code
+
+
+def _end(code: int) -> NoReturn:
+    """End the process without freeing its values one by one, which takes 10 ms."""
+    import atexit
+
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            code = code or 1
+    os._exit(code)
 
 
 def _is_version_written(*, as_json: bool) -> bool:
@@ -72,12 +89,17 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 def _resident_code(arguments: list[str]) -> int | None:
     """Return the exit code of a command that a resident process answered; None if none did, or for help and `-`."""
-    words = _split(arguments)[1]
-    if not RESIDENT.intersection({*words[:1], " ".join(words[:2])}) or {*HELP, "-"}.intersection(arguments):
+    if not _is_reading(arguments) or {*HELP, "-"}.intersection(arguments):
         return None
     from satchel.system import resident
 
     return resident.run(arguments)
+
+
+def _is_reading(arguments: list[str]) -> bool:
+    """Return whether it is one of the commands that change nothing."""
+    words = _split(arguments)[1]
+    return bool(RESIDENT.intersection({*words[:1], " ".join(words[:2])}))
 
 
 def _answer_hook(arguments: list[str]) -> NoReturn:

@@ -221,7 +221,17 @@ def asking(invocation: Invocation) -> Iterator[tuple[Satchel, Terminal]]:
     with Interrupt() as interrupt, opened(invocation) as satchel:
         try:
             should_stop = invocation.should_stop or interrupt.requested
-            yield satchel, Terminal(None, should_stop, SPELLING, interrupt=interrupt, color=invocation.color)
+            yield (
+                satchel,
+                Terminal(
+                    None,
+                    should_stop,
+                    SPELLING,
+                    shows_data=invocation.as_json,
+                    interrupt=interrupt,
+                    color=invocation.color,
+                ),
+            )
         except StoppedError:
             interrupt.end()
             raise

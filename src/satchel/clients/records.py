@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel.types import Data
 
 _NONE: Data = MappingProxyType({})
 
 
-class Hooks(NamedTuple):
+class Hooks(Struct, frozen=True):
     """The hooks of a client: a file per scope (paths as in `Client`), and event, matcher and word of satchel of each.
 
     `keys` lead to the mapping of events. A flat hook has its command in the element itself, beside the values of
@@ -38,7 +39,7 @@ class Hooks(NamedTuple):
     note: str = ""
 
 
-class Client(NamedTuple):
+class Client(Struct, frozen=True):
     """A client whose server is one entry below `key` in a file.
 
     `title` is its name for people, `program` the one on the PATH, empty for an extension. `files` has the scopes, the

@@ -9,7 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from satchel.embed import Embedder, normalised
 from satchel.embed.static import StaticTable
@@ -42,7 +44,7 @@ _BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _TOO_LONG = frozenset({400, 413, 422})
 
 
-class EndpointOptions(NamedTuple):
+class EndpointOptions(Struct, frozen=True):
     """The address and model of an endpoint.
 
     `url` is the base, as in `http://localhost:11434/v1`; `key` is empty if none is needed.
@@ -182,7 +184,7 @@ def _seconds(headers: Mapping[str, Any]) -> float:
         return 0.0
 
 
-class Choice(NamedTuple):
+class Choice(Struct, frozen=True):
     """The embedder, None for words only. `failure` is set if the settings ask for another one that is not available."""
 
     embedder: Embedder | None
@@ -281,7 +283,7 @@ def embedded_kinds(settings: Settings, embedder: Embedder | None) -> tuple[Kind,
     return tuple(kind for name, kind in CONTEXT_TYPES.items() if name in names)
 
 
-class ModelOptions(NamedTuple):
+class ModelOptions(Struct, frozen=True):
     """The base address, as in `http://localhost:11434/v1`, its `setting`, the key (may be empty) and the model."""
 
     url: str

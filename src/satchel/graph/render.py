@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from satchel.answer.candidates import CHARACTERS_PER_TOKEN, Step
 from satchel.answer.fitting import cut, refilled
 from satchel.answer.items import build_items
@@ -239,7 +241,7 @@ def fitted_page(page: GraphPage, section: Section, uncap: Callable[[], None]) ->
     overflow = page.overflow(fitted.items, maximum)
     named = overflow[: count_within(len(overflow), limit, lambda count: page.text(fitted.items, overflow[:count])[1])]
     text, used = page.text(fitted.items, named)
-    return fitted._replace(text=text, used=used), named
+    return replace(fitted, text=text, used=used), named
 
 
 def _grow(page: GraphPage, section: Section, packing: Packing, spare_room: Callable[[], int]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from satchel import lazy_numpy as np
 from satchel.search import bm25
 from satchel.search.chunks import chunk_of, stored_rows, with_former_names
@@ -80,7 +82,7 @@ def _naming(store: Store, kind: Kind, paths: Sequence[str], index: Store, now: f
     texts = store.texts(hit.chunk.document for hit in hits)
     chosen = [hit for hit in hits if named.search(texts[hit.chunk.document])]
     return [
-        *(hit._replace(signals=(*hit.signals, SIGNAL)) for hit in chosen),
+        *(replace(hit, signals=(*hit.signals, SIGNAL)) for hit in chosen),
         *_replacing(store, kind, query, named),
     ]
 

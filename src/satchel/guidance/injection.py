@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from satchel.errors import ContextFileError, SatchelError, UnsafePathError, UsageError
 from satchel.guidance import weights
 from satchel.guidance.context_files import CONTEXTS, RELATIVE_FILTERS, InjectionRule, InjectionTarget, absolute, file_of
@@ -423,7 +425,7 @@ def _records(key: RecordKey, target: InjectionTarget, situation: Situation, sour
     if question:
         query = analyse(sanitize.text(question, sources.allow))
         hits = search_kind(store, key.kind, query, filters=filters).hits
-        return [hit._replace(signals=(*hit.signals, _INJECTED)) for hit in hits]
+        return [replace(hit, signals=(*hit.signals, _INJECTED)) for hit in hits]
     return _newest(store, key.kind, filters, target.limit or DEFAULT_LIMIT, sources)
 
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from satchel.guidance import weights
 from satchel.guidance.context_files import section_of
 from satchel.guidance.injection import ActiveContext
@@ -62,7 +64,7 @@ def clean_entries(
     entries: Callable[[], Sequence[GuideEntry]], allow: Sequence[str]
 ) -> Callable[[], Sequence[GuideEntry]]:
     """Return entries that are redacted: a line such as `password: ...` is a secret only with its name."""
-    return lambda: [entry._replace(text=sanitize.text(entry.text, allow)) for entry in entries()]
+    return lambda: [replace(entry, text=sanitize.text(entry.text, allow)) for entry in entries()]
 
 
 def markdown_entries(text: str, weigh: Weigh) -> list[GuideEntry]:

@@ -16,6 +16,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from satchel.errors import SatchelError
 from satchel.hooks import background, hosts, weights
 from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counted, injected, nothing
@@ -147,8 +149,9 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     least = hook.settings.hooks_min_relevance
     globs = excluded(hook.places.root, hook.folder, attached)
     options = hook.options(max_tokens=max(tokens, 1), exclude=globs)
-    (lessons, deliver, request, context), certainty = about_prompt(hook.engine, prompt, **options)
-    pairs = [(request, context)] if certainty >= least and asks_something(prompt) else []
+    unasked, certainty = about_prompt(hook.engine, prompt, **options)
+    lessons, context = unasked.lessons, unasked.context
+    pairs = [(unasked.request, context)] if certainty >= least and asks_something(prompt) else []
     if not (pairs or lessons.items):
         has_it = bool(context.shown_before)
         return nothing("the session has what is relevant" if has_it else f"nothing is relevant enough ({least:.2f})")
@@ -156,12 +159,13 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     if not lessons.items:
         return answer
     told = f"{counted(len(lessons.items))} remembered about such work"
-    return answer._replace(
+    return replace(
+        answer,
         reason=f"{told}; {answer.reason}" if pairs else told,
         text="\n\n".join(filter(None, (lessons.text, answer.text))),
         tokens=answer.tokens + lessons.usage.used,
         contexts=(lessons, *answer.contexts),
-        deliver=(deliver, *answer.deliver),
+        deliver=(unasked.deliver, *answer.deliver),
     )
 
 
@@ -255,7 +259,7 @@ def at_start(hook: EventContext) -> Answer:
 
 def at_subagent_start(hook: EventContext) -> Answer:
     """Return the brief for an agent that the session starts, without a line for the person: there may be many."""
-    return at_start(hook)._replace(notice="")
+    return replace(at_start(hook), notice="")
 
 
 def forget(hook: EventContext, *, everything: bool) -> None:

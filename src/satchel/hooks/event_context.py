@@ -11,7 +11,9 @@ from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from satchel.codec import json_text
 from satchel.config import PROJECT_FILE, Folders, LoadedSettings
@@ -149,7 +151,7 @@ SHRINK = 0.7
 INDEX_NAME = "index.db"
 
 
-class Answer(NamedTuple):
+class Answer(Struct, frozen=True):
     """The result of an event: `notice` is for the person, `deliver` is called when the text fits the limit."""
 
     outcome: str
@@ -190,7 +192,7 @@ def counted(items: int) -> str:
     return f"{items} item" if items == 1 else f"{items} items"
 
 
-class AnsweringProcess(NamedTuple):
+class AnsweringProcess(Struct, frozen=True):
     """The process that answers an event: that of the hook, or a resident one.
 
     `folder` is the current one of the hook. `engine_for` returns the engine that stays open for a root with these

@@ -25,7 +25,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import islice
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel.clients.records import CLIENTS
 from satchel.types import Data, Json
@@ -64,7 +65,7 @@ class Start(StrEnum):
     FORK = "fork"
 
 
-class HookEvent(NamedTuple):
+class HookEvent(Struct, frozen=True):
     """One event. `name` is that of the host; texts are unchanged, empty if missing.
 
     `session` is the host's id of the conversation, `folder` its working directory. `failed` is the result of a tool,
@@ -90,7 +91,7 @@ class HookEvent(NamedTuple):
     injects_before_edits: bool = False
 
 
-class Host(NamedTuple):
+class Host(Struct, frozen=True):
     """The names of the events of a host, the default first; those that accept context; its session fields."""
 
     name: str

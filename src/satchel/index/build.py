@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel import config
 from satchel.errors import GitError, LockedError, StoreError
@@ -36,7 +36,7 @@ from satchel.system.state_files import holder, index_lock, last_run
 from satchel.types import AnyPath, Failure, Kind, ShouldStop, never
 
 
-class TreeState(NamedTuple):
+class TreeState(Struct, frozen=True):
     """The tree and the history beside one revision of the store. `began` is the tick before the walk."""
 
     revision: str
@@ -69,8 +69,8 @@ def scan_files(store: Store, root: Path, options: run.BuildOptions, should_stop:
     repository = seen.history.repository if options.commits >= limit else None
     with contextlib.suppress(GitError):  # the run that reads the history says so
         if repository is not None and len(visible_commits(repository, limit, should_stop)) == limit:
-            history, notes = seen.history._replace(is_due=False), (*seen.notes, run.HISTORY_LATER)
-            return seen._replace(history=history, notes=notes)
+            history, notes = replace(seen.history, is_due=False), (*seen.notes, run.HISTORY_LATER)
+            return replace(seen, history=history, notes=notes)
     return seen
 
 
@@ -218,7 +218,7 @@ def _by_last_use(index: Path, root: Path) -> list[Path]:
     return [file for _, file in sorted(written, reverse=True)]
 
 
-class IndexFreshness(NamedTuple):
+class IndexFreshness(Struct, frozen=True):
     """The difference of tree and index, in files. `checked` is the start of the last run, None before the first.
 
     A changed file is one whose size or times differ; its content may be the same. Heads are commit ids, empty where
@@ -313,7 +313,7 @@ REMOVING_ATTEMPTS = 20
 """A process that opens a store makes a few files once, not twenty times while a folder is removed."""
 
 
-class Removal(NamedTuple):
+class Removal(Struct, frozen=True):
     """The folder that `clean` removed and its size in bytes."""
 
     folder: Path

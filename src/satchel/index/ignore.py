@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -68,7 +67,7 @@ def parse_rules(raw: bytes, *, base: str = "", above: str = "") -> Rules:
     return Rules((line.removesuffix("\r") for line in text.split("\n")), base=base, above=above)
 
 
-class _Pattern(NamedTuple):
+class _Pattern(Struct, frozen=True):
     """One line: `glob` without `!`, the leading and the trailing slash."""
 
     glob: str

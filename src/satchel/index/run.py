@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from itertools import filterfalse
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from satchel.errors import GitError
 from satchel.index.walk import FileEntry, TreeWalk, WalkOptions, walk
@@ -98,7 +99,7 @@ class VectorCounts(Struct, frozen=True):
         return self.done == self.total
 
 
-class VectorReport(NamedTuple):
+class VectorReport(Struct, frozen=True):
     """The outcome of a run: the number of new vectors, the progress so far, and the failure that stopped it."""
 
     made: int
@@ -128,7 +129,7 @@ EXPORT_STATE = "export"
 """`meta` key: the stamp of the indexed export of notes, and the versions that read it."""
 
 
-class ReadingOptions(NamedTuple):
+class ReadingOptions(Struct, frozen=True):
     """The options of a worker. `key` keys the content hashes. In a `vault` Markdown files are notes."""
 
     root: str
@@ -148,7 +149,7 @@ class ReadingOptions(NamedTuple):
         return f"{READING_VERSION}/{digest.hexdigest()}{notes}"
 
 
-class BuildOptions(NamedTuple):
+class BuildOptions(Struct, frozen=True):
     """Plain values that one run needs; the engine fills them from the settings."""
 
     walk: WalkOptions
@@ -198,7 +199,7 @@ def tick() -> int:
     return time.time_ns()  # where the step is unknown, the file system has a fine clock
 
 
-class Difference(NamedTuple):
+class Difference(Struct, frozen=True):
     """The files to read, and those that are gone.
 
     `stored` are the files of the store; `gone` those that are no longer in the tree; `unskipped` the skipped paths
@@ -259,7 +260,7 @@ def changed_files(store: Store, root: Path, options: WalkOptions) -> list[tuple[
     return [(entry.path, entry.size) for entry in walk(root, options).entries if times.get(entry.path) != entry.times]
 
 
-class HistoryPlan(NamedTuple):
+class HistoryPlan(Struct, frozen=True):
     """The work on the history, none without `repository` and `head`.
 
     `is_stale`: stored commits are read again, too; `is_renamed`: only their authors, whom `mailmap` calls otherwise.
@@ -310,10 +311,10 @@ def plan_history(store: Store, root: Path, options: BuildOptions) -> HistoryPlan
     plan = HistoryPlan(options, is_due=False, repository=repository, head=head, notes=tuple(notes), mailmap=mailmap)
     failed, until, reason = json.loads(store.meta("history_failed") or '["", 0, ""]')
     if failed == plan.form and time.time() < until:
-        return plan._replace(notes=(*notes, git_failure(GitError(reason))))
+        return replace(plan, notes=(*notes, git_failure(GitError(reason))))
     is_stale = bool(form) and form != plan.form
     is_renamed = bool(form) and not is_stale and (store.meta(MAILMAP) or "") != mailmap.digest
-    return plan._replace(is_stale=is_stale, is_renamed=is_renamed, is_due=is_stale or is_renamed or noted != plan.state)
+    return replace(plan, is_stale=is_stale, is_renamed=is_renamed, is_due=is_stale or is_renamed or noted != plan.state)
 
 
 def git_failure(error: GitError) -> Failure:

@@ -20,6 +20,8 @@ from functools import partial
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec.structs import replace
+
 from satchel import text as words
 from satchel.errors import GitError
 from satchel.index import run
@@ -291,7 +293,8 @@ def _fit(commits: Sequence[Commit]) -> list[Commit]:
     if not unfit:
         return list(commits)
     return [
-        commit._replace(
+        replace(
+            commit,
             files=tuple(path for path in commit.files if path not in unfit),
             renames=tuple(pair for pair in commit.renames if unfit.keys().isdisjoint(pair)),
         )

@@ -22,6 +22,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from satchel.errors import NoIndexError
 from satchel.index.ignore import Rules, is_hidden, is_vendored, parse_rules, reason_of_name
 from satchel.safety import sanitize
@@ -51,7 +54,7 @@ _CAN_LIST_DESCRIPTOR = os.scandir in os.supports_fd and hasattr(os, "O_NOFOLLOW"
 _LIST = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-class WalkOptions(NamedTuple):
+class WalkOptions(Struct, frozen=True):
     """Limits of a walk. Globs are those of `.gitignore`, relative to the root.
 
     Files that match a glob of `include`, or are in a folder that does, are read although they are hidden or ignored;
@@ -68,7 +71,7 @@ class WalkOptions(NamedTuple):
     stores: tuple[Path, ...] = ()
 
 
-class FileEntry(NamedTuple):
+class FileEntry(Struct, frozen=True):
     """A file worth reading: its path below the root with forward slashes, size in bytes, and its times.
 
     Any program can set `mtime_ns` back; only the system sets `changed_ns` (of the inode). Equal size and times mean
@@ -86,7 +89,7 @@ class FileEntry(NamedTuple):
         return self.size, self.mtime_ns, self.changed_ns
 
 
-class TreeWalk(NamedTuple):
+class TreeWalk(Struct, frozen=True):
     """The result of a walk, sorted by path.
 
     `skipped` counts by reason; a folder left out counts once, whatever its size. `skipped_paths` has the first
@@ -123,7 +126,7 @@ class _Layer(NamedTuple):
     rules: Rules
 
 
-class _Folder(NamedTuple):
+class _Folder(Struct, frozen=True):
     """A folder to visit: its prefix (`src/`), rules from strong to weak, and whether an `include` glob matched it.
 
     `why` is the reason why files in it are left out that are neither tracked nor included, None for most folders.
@@ -214,7 +217,7 @@ class _Walker:
             if reason not in _UNLESS_TRACKED or not self._is_tracked(folder.prefix[:-1], is_folder=True):
                 self._skip(reason, folder.prefix.rstrip("/"))
                 return
-            folder = folder._replace(why=folder.why or reason)
+            folder = replace(folder, why=folder.why or reason)
         folder = self._with_own_rules(folder, names)
         inner: list[_Folder] = []
         for number, entry in enumerate(entries, 1):
@@ -357,7 +360,7 @@ class _Walker:
         for strength, name in enumerate(_RULE_FILES):
             if name in names and (strength < _GITIGNORE or self._repository is not None):
                 own += self._read_layer(strength, self._root, folder.prefix + name, base=folder.prefix)
-        return folder._replace(layers=_by_strength((*own, *folder.layers))) if own else folder
+        return replace(folder, layers=_by_strength((*own, *folder.layers))) if own else folder
 
     def _layers_above(self) -> tuple[_Layer, ...]:
         """Return the rules between the top of the work tree and the root, nearest first, and git's for all of it."""

@@ -13,7 +13,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel.errors import UsageError
 
@@ -29,7 +30,7 @@ END_SECONDS = 1.5
 """Seconds for running calls to stop: indexing checks many times a second, a question takes milliseconds."""
 
 
-class Pipes(NamedTuple):
+class Pipes(Struct, frozen=True):
     """Private descriptors of the client's pipes; the standard ones no longer lead to it."""
 
     source: int

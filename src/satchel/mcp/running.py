@@ -70,7 +70,9 @@ class EngineRunner:
 
             def work(should_stop: Callable[[], bool]) -> Answered:
                 engine = self.engine()
-                answered = operation.run(engine, arguments, Caller(reporter, should_stop, session=session))
+                answered = operation.run(
+                    engine, arguments, Caller(reporter, should_stop, session=session, shows_data=False)
+                )
                 self._embed(engine)
                 return answered
 

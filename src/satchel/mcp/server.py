@@ -11,8 +11,11 @@ import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 from urllib.parse import quote, unquote
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel import __version__
 from satchel.errors import SatchelError, UsageError
@@ -82,7 +85,7 @@ def not_found(uri: str) -> str:
     return f"there is no resource {shown!r}: `search` gives ids for satchel://document/ID, answers give handles"
 
 
-class Prompt(NamedTuple):
+class Prompt(Struct, frozen=True):
     """A prompt: its operation, the fixed arguments, and the arguments that a person fills in (name, meaning).
 
     Only the first argument is required. `lead` precedes the text of the answer.
@@ -281,10 +284,10 @@ def _in_list(parameter: Parameter) -> Parameter:
 
     A model needs no limits and defaults there: a wrong value is refused with the right ones.
     """
-    parameter = parameter._replace(least=None, most=None, default=None)
+    parameter = replace(parameter, least=None, most=None, default=None)
     if not parameter.listed_by:
         return parameter
-    return parameter._replace(choices=(), meaning=f"{parameter.meaning} As in {parameter.listed_by}.")
+    return replace(parameter, choices=(), meaning=f"{parameter.meaning} As in {parameter.listed_by}.")
 
 
 def tool(operation: Operation) -> Result:

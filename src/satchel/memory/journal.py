@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from satchel import vocabulary
 from satchel.errors import UsageError
 from satchel.memory import model
@@ -223,9 +225,9 @@ class Journal(Records[model.Experience]):
         notebook = self._notebook
         said = notebook.checked(model.Experience, **{name: changes[name] for name in _CORRECTED if name in changes})
         ending = {name: changes[name] for name in _OF_OUTCOME if name in changes}
-        ended = outcome._replace(**notebook.checked(model.Outcome, **ending))
+        ended = structs.replace(outcome, **notebook.checked(model.Outcome, **ending))
         if ended.status is not outcome.status:
-            ended = ended._replace(auto_captured=False)
+            ended = structs.replace(ended, auto_captured=False)
         if not changes.keys().isdisjoint(_OF_CAUSE):
             said["root_cause"] = self._root_cause(*_completed(old.root_cause, _OF_CAUSE, changes))
         if not changes.keys().isdisjoint(_OF_LESSON):

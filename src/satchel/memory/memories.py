@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
+from msgspec import structs
+
 from satchel.codec import iso_time
 from satchel.errors import UsageError
 from satchel.memory import weights
@@ -377,7 +379,7 @@ def _similar(near: Iterable[Memory], content: str) -> tuple[FoundMemory, ...]:
         key=lambda row: (-row.score, row.memory.id),
     )
     # Number of near-duplicates that are reported.
-    return tuple(row._replace(score=round(row.score, 2)) for row in alike[:3])  # likeness digits
+    return tuple(structs.replace(row, score=round(row.score, 2)) for row in alike[:3])  # likeness digits
 
 
 def _repeats(text: str, other: str, score: float) -> bool:

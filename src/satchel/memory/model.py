@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, NamedTuple
 
+from msgspec import Struct
+
 from satchel import codec, vocabulary
 from satchel import text as words
 from satchel.codec import Clean
@@ -87,7 +89,7 @@ class Memory:
         return vocabulary.parse_moment(self.valid_from) if self.valid_from else self.created
 
 
-class Remark(NamedTuple):
+class Remark(Struct, frozen=True):
     """The summary of an exchange of a conversation: id, beginning, time and source."""
 
     id: str
@@ -96,7 +98,7 @@ class Remark(NamedTuple):
     origin: str
 
 
-class Chosen(NamedTuple):
+class Chosen(Struct, frozen=True):
     """Records of several kinds that go together, how many more were `left`, and whether these are forgotten by now."""
 
     memories: Sequence[Memory] = ()
@@ -125,7 +127,7 @@ class Waiting(NamedTuple):
     fields: Data
 
 
-class FoundMemory(NamedTuple):
+class FoundMemory(Struct, frozen=True):
     """A memory with its `score`, 0 to 1: relevance or similarity.
 
     `newer` is the id of a newer one that differs from it, and `against` that of an older decision or prohibition that
@@ -138,7 +140,7 @@ class FoundMemory(NamedTuple):
     against: str = ""
 
 
-class Remembered(NamedTuple):
+class Remembered(Struct, frozen=True):
     """A new memory, its visible near-duplicates, and the older memories that it contradicts, newest first."""
 
     memory: Memory
@@ -146,7 +148,7 @@ class Remembered(NamedTuple):
     contradicts: tuple[Memory, ...] = ()
 
 
-class Attempt(NamedTuple):
+class Attempt(Struct, frozen=True):
     """The hypothesis, action and prediction of an earlier attempt, until `timestamp`."""
 
     timestamp: Annotated[float, codec.moment("timestamp")]
@@ -155,7 +157,7 @@ class Attempt(NamedTuple):
     prediction: Statement
 
 
-class Outcome(NamedTuple):
+class Outcome(Struct, frozen=True):
     """How an experience ended; `auto_captured` if satchel ran the command that showed it."""
 
     status: Annotated[vocabulary.OutcomeStatus, codec.choice(vocabulary.OutcomeStatus)]
@@ -164,7 +166,7 @@ class Outcome(NamedTuple):
     auto_captured: Annotated[bool, codec.flag()] = False
 
 
-class RootCause(NamedTuple):
+class RootCause(Struct, frozen=True):
     """Why the hypothesis was wrong."""
 
     category: Annotated[vocabulary.RootCauseCategory, codec.choice(vocabulary.RootCauseCategory, label="root cause")]
@@ -173,7 +175,7 @@ class RootCause(NamedTuple):
     )
 
 
-class Lesson(NamedTuple):
+class Lesson(Struct, frozen=True):
     """The part of an experience that is worth keeping."""
 
     what_worked: Annotated[str, codec.text(vocabulary.REPORT_CHARACTERS, label="the lesson")]
@@ -270,14 +272,14 @@ class ExchangeRecord:
     updated: Updated
 
 
-class Started(NamedTuple):
+class Started(Struct, frozen=True):
     """A new experience, and the active ones of other sessions in the same workspace."""
 
     experience: Experience
     orphans: tuple[Experience, ...] = ()
 
 
-class LineProblem(NamedTuple):
+class LineProblem(Struct, frozen=True):
     """Why a line of an import was left out; lines count from 1."""
 
     line: int
@@ -373,7 +375,7 @@ class Value:
         return self.created
 
 
-class ValueProposal(NamedTuple):
+class ValueProposal(Struct, frozen=True):
     """A suggested value for a group, and its validation; `support` counts the members that say it.
 
     It is the lesson of a `member`, as an example, or without one the sentence of a model. `note` says why a model that

@@ -17,6 +17,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from satchel.codec import Clean, iso_time, json_line, json_object
 from satchel.errors import EmbeddingError, MissingExtraError, UsageError
 from satchel.memory import model
@@ -193,7 +195,7 @@ def import_foreign(
     pieces = [*lines]
     is_split = len(pieces) > 1 and not pieces[0].endswith(b"\n")  # lines of a pipe have no ends
     content = read_foreign(form, (b"\n" if is_split else b"").join(pieces), options)
-    notebook = notebook._replace(workspace=EVERYWHERE) if everywhere else notebook
+    notebook = structs.replace(notebook, workspace=EVERYWHERE) if everywhere else notebook
     if content.exchanges:
         return put_exchanges(_apart(content.exchanges, notebook), notebook, origin=form)
     apart = {data["id"]: f"{data['id']}-{_ending(notebook)}" for data in content.memories}
@@ -469,7 +471,7 @@ def _import_file(path: Path, notebook: Notebook, root: Path | None) -> model.Imp
         return model.ImportReport(passed_over={ELSEWHERE: 1})  # most files: their lines need not be read
     lines = (line.removesuffix(b"\n") for line in io.BytesIO(raw))  # one at a time: a list would double the memory
     report = import_transcript(lines, notebook, name=path.stem, root=root)
-    named = tuple(problem._replace(message=f"{path.name}: {problem.message}") for problem in report.problems)
+    named = tuple(structs.replace(problem, message=f"{path.name}: {problem.message}") for problem in report.problems)
     return replace(report, problems=named)
 
 

@@ -17,6 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from msgspec import structs
+
 from satchel import codec
 from satchel import text as words
 from satchel.codec import iso_time
@@ -203,7 +205,7 @@ def _axes(fields: Data) -> tuple[str, Extraction]:
     whole = "\n".join(texts.values())
     # Names are set after the extraction: "root cause" in a question must not match the name of every root cause.
     extraction = extract(whole, Outline(Kind.EXPERIENCE, tuple(parts)))
-    extraction.parts = tuple(part._replace(name=axis.value) for part, axis in zip(parts, texts, strict=True))
+    extraction.parts = tuple(structs.replace(part, name=axis.value) for part, axis in zip(parts, texts, strict=True))
     return whole, extraction
 
 

@@ -14,8 +14,9 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel.codec import MILLISECONDS, Field, fields_of
@@ -67,7 +68,7 @@ def _random_digits() -> str:
     return secrets.token_hex(3)
 
 
-class Notebook(NamedTuple):
+class Notebook(Struct, frozen=True):
     """The memory of one root, for writing. Tests set `clock` and `draw`.
 
     `store` shows the records of `workspace` and those that belong everywhere. `allow` are texts that are not secrets,

@@ -9,6 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from satchel import vocabulary
 from satchel.answer.truncation import strategy_names
 from satchel.errors import UsageError
@@ -19,7 +21,18 @@ from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.search.filters import SearchStrategy
 from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, SEARCHED_TYPES, Context, Data, Format, Json, View, type_name
+from satchel.types import (
+    CONTEXT_TYPES,
+    ENTITY_TYPES,
+    SEARCHED_TYPES,
+    Context,
+    Data,
+    Failure,
+    Format,
+    Json,
+    View,
+    type_name,
+)
 
 HEAD = "HEAD"
 
@@ -29,7 +42,7 @@ UNASKED = "what does this change concern"
 MAX_TOKENS = Parameter("max_tokens", Shape.COUNT, "Token budget, never exceeded.", least=1,
                        most=vocabulary.LARGEST_BUDGET, aliases=("maxTokens",))  # fmt: skip
 LIMIT = Parameter("limit", Shape.COUNT, "Maximum items.", least=1, flags=("-n", "--limit"))
-LIMIT_EACH = LIMIT._replace(meaning="Maximum files or records per type.")
+LIMIT_EACH = replace(LIMIT, meaning="Maximum files or records per type.")
 FORMAT = text("format", "Output format.", tuple(Format), is_rare=True)
 TOKENIZER = text("tokenizer", "How tokens are counted.", TOKENIZERS, is_rare=True)
 NOW = Parameter("now", Shape.MOMENT, "Answer as of this time: a date, or seconds since the epoch.", is_rare=True)
@@ -160,7 +173,7 @@ def _context_query(call: OperationCall) -> Answered:
         context = engine.answers.tests_of_change(request, notes)
         none = () if context.text else ("no test is found that reaches this change",)
         return Answered(context.text, json.context_envelope(context, request), none, context)
-    context = engine.answers.answer(request, notes, catch_up=call.catch_up)
+    context = engine.answers.answer(request, notes, catch_up=call.catch_up, counts_lines=call.caller.shows_data)
     why_empty = no_answer(context, call.caller.spelling)
     return Answered(context.text, json.context_envelope(context, request), why_empty, context)
 
@@ -171,7 +184,6 @@ def _search(call: OperationCall) -> Answered:
         return _search_pattern(call)
     if "question" not in arguments:
         raise UsageError("there is nothing to search for: give a question, a pattern or a condition")
-    from satchel.answer.items import counted_hits
     from satchel.answer.plans import needs_history
 
     # Default number of hits of each type, which fits on a screen.
@@ -182,7 +194,11 @@ def _search(call: OperationCall) -> Answered:
     notes = call.refreshed(call.workspaces, files_first=not needs_history(request.asked, request.scope))
     options = call.chosen(("names", "searches", "now", "min_score", "workspace"))
     hits = engine.search(question, types=types, limit=limit, filters=filters, refresh=False, **options)
-    hits, uncounted = counted_hits(hits, engine.opened.line_counts.of)
+    uncounted: list[Failure] = []
+    if call.caller.shows_data:
+        from satchel.answer.items import counted_hits  # here, because a text does not show the counts
+
+        hits, uncounted = counted_hits(hits, engine.opened.line_counts.of)
     envelope = json.search_envelope(request.asked.query, hits, [*notes, *uncounted], engine.store.revision)
     why_empty = () if hits else ("nothing here matches the question",)
     return Answered("\n".join(hit_list(hits)), envelope, why_empty)
@@ -279,7 +295,7 @@ SEARCH = Operation(
     "List the best files with their best lines, commits, memories: no code.",
     (
         text("question", "What to search for.", aliases=("query",)), text("pattern", "RE2: all matching lines."),
-        text("where", "Tasks in notes, as in: due < today and priority >= high."), NAMES._replace(is_wished=False),
+        text("where", "Tasks in notes, as in: due < today and priority >= high."), replace(NAMES, is_wished=False),
         MAX_TOKENS, PATHS, EXCLUDE, TYPES, LIMIT_EACH, MIN_SCORE, *FILTERS, SEARCHES, NOW, WORKSPACE, REFRESH,
     ),
     _search, json.HITS.schema,
@@ -302,7 +318,7 @@ GRAPH_CONTEXT = Operation(
              default=vocabulary.DEFAULT_LENS, is_open=True),
         Parameter("include_fields", Shape.SWITCH, "Show the fields of nodes.", default=True,
                   aliases=("includeFields",), is_rare=True),
-        FORMAT._replace(choices=(str(Format.MARKDOWN), str(Format.JSON)), default=str(Format.MARKDOWN)), WORKSPACE,
+        replace(FORMAT, choices=(str(Format.MARKDOWN), str(Format.JSON)), default=str(Format.MARKDOWN)), WORKSPACE,
         SESSION, TOKENIZER, NOW, REFRESH,
     ),
     _graph_context, json.CONTEXT.schema,
@@ -345,7 +361,7 @@ WHY = Operation(
     (
         text("target", "A path or its end, a qualified name, a commit, or an id.", is_required=True),
         text("question", "The question.", is_required=True, aliases=("query",)),
-        TYPES._replace(choices=SEARCHED_TYPES), MAX_TOKENS, PATHS, EXCLUDE, MIN_SCORE, PURPOSE, NOW, REFRESH,
+        replace(TYPES, choices=SEARCHED_TYPES), MAX_TOKENS, PATHS, EXCLUDE, MIN_SCORE, PURPOSE, NOW, REFRESH,
     ),
     _why, json.STANDINGS.schema,
 )  # fmt: skip

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from satchel import __version__
 from satchel.codec import Field, many, maybe, record
@@ -239,7 +241,7 @@ NAMED_COPIES = 3
 """Places of equal definitions that a list names; JSON has all."""
 
 
-class ListedFile(NamedTuple):
+class ListedFile(Struct, frozen=True):
     """A file in a list of hits, with its best parts."""
 
     path: str

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -47,7 +47,7 @@ class Shape(StrEnum):
     MOMENT = "moment"
 
 
-class Parameter(NamedTuple):
+class Parameter(Struct, frozen=True):
     """One argument. `aliases` are other accepted names.
 
     `choices` are all possible texts, or examples if `is_open`; `least` and `most` limit numbers. `default` is the value
@@ -197,7 +197,7 @@ _RULES: Mapping[Shape, tuple[Data, str, Callable[[Any], Any]]] = {
 """Shape -> its JSON schema, an example for messages, and a check that returns the value in the type of the engine."""
 
 
-class Hints(NamedTuple):
+class Hints(Struct, frozen=True):
     """The effects of an operation, for hosts that ask before a call.
 
     `is_idempotent`: a second call with the same arguments changes nothing more. No operation reaches beyond this
@@ -209,7 +209,7 @@ class Hints(NamedTuple):
     is_idempotent: bool = True
 
 
-class Answered(NamedTuple):
+class Answered(Struct, frozen=True):
     """The answer of an operation: the counted text, byte for byte, and the envelope, the same for every interface.
 
     `text` is empty if there is only data, or no result. `notes` explain an empty answer and name the next step.
@@ -241,12 +241,14 @@ class Caller(Struct, frozen=True):
     """The caller of an operation: progress and cancellation of the refresh, and the spelling of notes.
 
     `session` is that of a connection, for experiences where neither the call, the host nor the settings name one.
+    `shows_data` is whether the fields of an answer are shown, and not its text alone: some of them need a git process.
     """
 
     progress: Progress | None = None
     should_stop: ShouldStop = never
     spelling: Spelling = Spelling()
     session: str = ""
+    shows_data: bool = True
 
     def refresh(self, engine: Satchel, workspaces: Sequence[str] = (), *, files_first: bool = False) -> list[Failure]:
         """Bring the index up to date; returns the failures for the answer. Raises StoppedError if cancelled."""
@@ -258,7 +260,7 @@ class Caller(Struct, frozen=True):
         return notes
 
 
-class OperationCall(NamedTuple):
+class OperationCall(Struct, frozen=True):
     """One request: the engine, the checked arguments, and the caller."""
 
     engine: Satchel
@@ -287,7 +289,7 @@ class OperationCall(NamedTuple):
         return {name: self.arguments[name] for name in names if name in self.arguments}
 
 
-class Operation(NamedTuple):
+class Operation(Struct, frozen=True):
     """An operation. `summary` is the first sentence of its description, `details` the rest.
 
     `leading` names the arguments that a list of tools shows, because a model reads all of it; the others are options.

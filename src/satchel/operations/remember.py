@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec.structs import replace
+
 from satchel import vocabulary
 from satchel.codec import many
 from satchel.errors import UsageError
@@ -79,7 +81,7 @@ def _remember(call: OperationCall) -> Answered:
     }[action](call)  # fmt: skip
     unread = tuple(f"{note.message} ({note.hint})" for note in call.engine.memory.notes)
     unread += tuple(call.engine.memory.lost()) if action == LIST else ()
-    return answered._replace(notes=(*answered.notes, *unread)) if unread else answered
+    return replace(answered, notes=(*answered.notes, *unread)) if unread else answered
 
 
 def _stored(call: OperationCall) -> Answered:
@@ -254,7 +256,7 @@ def _first(rows: list[Row], limit: int, spelling: Spelling) -> tuple[list[Row], 
 
 def _experience(call: OperationCall) -> Answered:
     action, journal = _check_action(call.arguments, EXPERIENCE_ACTIONS), call.engine.experiences
-    call = call._replace(arguments={**_session_of(call, action), **call.arguments})
+    call = replace(call, arguments={**_session_of(call, action), **call.arguments})
     arguments = call.arguments
     if missing := [*filterfalse(arguments.__contains__, NEEDED.get(action, ()))]:
         raise UsageError(f"{action} needs {', '.join(missing)}")

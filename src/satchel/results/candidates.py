@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from satchel.answer.candidates import (
     CHARACTERS_PER_TOKEN,
     NOTE_TOKENS,
@@ -358,7 +360,7 @@ def _entities(
     moment = now or start_of_day()
     entities = [_adjusted(kind, replace(entity, fields=defined.get(entity.id, {})), moment) for entity in read]
     entities.sort(key=lambda entity: -_rank(entity))
-    return entities, [note._replace(source=kind.plural) for note in notes]
+    return entities, [structs.replace(note, source=kind.plural) for note in notes]
 
 
 def _adjusted(kind: Kind, entity: Entity, now: float) -> Entity:

@@ -21,6 +21,8 @@ from functools import cache, lru_cache
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import structs
+
 from satchel import lazy_numpy as np
 from satchel.errors import SatchelError, UsageError
 from satchel.safety.secret_rules import ASSIGNED, GATES, Extent, SecretRule, shapes
@@ -489,7 +491,7 @@ def hit(original: Hit, allow: Sequence[str] = ()) -> Hit:
     """Return a hit that is safe to show. Only records are checked: text of files was made safe before indexing."""
     if original.chunk.location is not None:
         return original
-    return original._replace(chunk=chunk(original.chunk, allow))
+    return structs.replace(original, chunk=chunk(original.chunk, allow))
 
 
 def failures(notes: Iterable[Failure], allow: Sequence[str] = ()) -> tuple[Failure, ...]:

@@ -12,7 +12,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel.text import pattern, word_lists
 
@@ -23,7 +24,7 @@ Extent = tuple[int, int]
 Judge = Callable[[str, int, re.Match[str]], Extent | None]
 
 
-class SecretRule(NamedTuple):
+class SecretRule(Struct, frozen=True):
     """One kind of secret: `head` (of fixed width), `anchor` (plain characters) and `body`, one after the other.
 
     A scan searches for the anchor, so it should be rare in source. The character before the head must not match

@@ -11,7 +11,8 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel.safety.secret_rules import PLACEHOLDER, STRONG_SYMBOLS, Extent, kinds_of, looks_random
 from satchel.text import STOP_WORDS, pattern, wording
@@ -85,7 +86,7 @@ Judge = Callable[[str, re.Match[str]], bool]
 """Judges a value; the match is in the text in lower case."""
 
 
-class Saying(NamedTuple):
+class Saying(Struct, frozen=True):
     """A way to write a secret: `expression` begins at one of `anchors`, and `before`, if any, ends there.
 
     The value is the group `quoted` or `bare` of one of both; `judge` gets it and the match that has it.

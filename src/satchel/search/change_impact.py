@@ -70,7 +70,7 @@ def impact_of_change(change: Change, store: Store) -> Impact:
     """Return the dependents of the definitions that a change touches or removes, and what it reaches."""
     relations, targets = _targets_of(change, store)
     impact = impact_of_definitions(relations, targets, _changed_rows(change, store, Kind.CODE))
-    return impact._replace(affected=affected_by(relations, change, targets))
+    return replace(impact, affected=affected_by(relations, change, targets))
 
 
 def affected_by_change(change: Change, store: Store) -> AffectedCode:
@@ -105,15 +105,15 @@ def with_change(
     if kind is Kind.CODE:
         if not is_asked:
             kept = [hit for hit in result.hits if _file_of(change, hit)] if impact.related else []
-            return with_impact(result._replace(hits=tuple(kept)), impact, store)
+            return with_impact(replace(result, hits=tuple(kept)), impact, store)
         beside, other = weights.CHANGED_FILE_FACTOR, weights.OTHER_FILE_FACTOR
         rest = tuple(faded(hit, beside if _file_of(change, hit) else other) for hit in result.hits)
-        return with_impact(result._replace(hits=rest), impact, store)
+        return with_impact(replace(result, hits=rest), impact, store)
     if kind is Kind.COMMIT:
-        return result._replace(hits=merged(result.hits if is_asked else (), _commit_hits(result.hits, change, store)))
+        return replace(result, hits=merged(result.hits if is_asked else (), _commit_hits(result.hits, change, store)))
     if not kind.traits.is_prose:
         return result
-    named = result._replace(hits=_naming(result.hits, change, store))
+    named = replace(result, hits=_naming(result.hits, change, store))
     return with_impact(named, Impact(_changed_rows(change, store, kind)), store)
 
 
@@ -124,7 +124,7 @@ def _naming(hits: Sequence[Hit], change: Change, store: Store) -> tuple[Hit, ...
     texts = store.texts({hit.chunk.document for hit in hits})
     best = max((hit.score for hit in hits), default=0.0) + math.log(weights.NEAR_RECORD)
     naming = [
-        hit._replace(relevance=max(hit.relevance, relevance_of(weights.NEAR_RECORD)), score=max(hit.score, best))
+        replace(hit, relevance=max(hit.relevance, relevance_of(weights.NEAR_RECORD)), score=max(hit.score, best))
         for hit in hits
         if words and re.search(rf"(?<!\w)(?:{words})(?!\w)", _passage(hit, texts))
     ]
@@ -157,12 +157,12 @@ def with_past(
         for hit in ask(analyse(name)).hits:
             if name in store.text(hit.chunk.document):
                 # The name alone asks for little, so what it finds has no relevance of its own.
-                hit = best.get(hit.chunk.id, hit._replace(relevance=0.0))
+                hit = best.get(hit.chunk.id, replace(hit, relevance=0.0))
                 score = max(hit.score, ceiling + math.log(weights.NEAR_RECORD))
                 signal = Signal(SIGNAL, weights.NEAR_RECORD, 1.0)
                 signals = (*(other for other in hit.signals if other.name != SIGNAL), signal)
-                best[hit.chunk.id] = hit._replace(relevance=max(hit.relevance, past), score=score, signals=signals)
-    return result._replace(hits=merged(best.values(), ()))
+                best[hit.chunk.id] = replace(hit, relevance=max(hit.relevance, past), score=score, signals=signals)
+    return replace(result, hits=merged(best.values(), ()))
 
 
 def _file_of(change: Change, hit: Hit) -> ChangedFile | None:
@@ -238,7 +238,7 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
         base = hit or Hit(chunk, 0.0, value, (ScoredSpan(part.start, part.end, value),))
         score = max(base.score, value)
         relevance = max(base.relevance, relevance_of(weight))
-        hits.append(base._replace(relevance=relevance, score=score, signals=(*base.signals, signal)))
+        hits.append(replace(base, relevance=relevance, score=score, signals=(*base.signals, signal)))
     return hits
 
 

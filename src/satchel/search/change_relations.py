@@ -10,7 +10,10 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel.search import weights
 from satchel.search.chunks import chunks_of
@@ -71,14 +74,14 @@ MAX_BETWEEN, FURTHER_FILES = 8, 40
 """Callers whose own callers are searched for tests, the nearest first, and files parsed for each."""
 
 
-class Related(NamedTuple):
+class Related(Struct, frozen=True):
     """A chunk that depends on a definition: how near it is, 0 to 1, and the lines that show it; none for all lines."""
 
     weight: float
     lines: tuple[tuple[int, int], ...] = ()
 
 
-class Impact(NamedTuple):
+class Impact(Struct, frozen=True):
     """The dependents of some definitions: chunks by row, and the call sites of each definition.
 
     Where a question asks for them instead, `heads` are the heirs or callees of each, as `told` names them. `elsewhere`
@@ -380,7 +383,7 @@ def with_impact(result: SearchResult, impact: Impact, store: Store) -> SearchRes
     """Return the hits of a search and the chunks of the impact, best first."""
     factor = weights.IMPACT_ALIKE if impact.is_sure else weights.IMPACT_UNSURE
     rest = [faded(hit, factor) if impact.is_question else hit for hit in result.hits]
-    return result._replace(hits=merged(rest, _hits(result.hits, impact, store)))
+    return replace(result, hits=merged(rest, _hits(result.hits, impact, store)))
 
 
 def merged(hits: Iterable[Hit], related: Iterable[Hit]) -> tuple[Hit, ...]:
@@ -391,8 +394,8 @@ def merged(hits: Iterable[Hit], related: Iterable[Hit]) -> tuple[Hit, ...]:
 
 def faded(hit: Hit, factor: float) -> Hit:
     """Return a hit whose values are multiplied by a factor."""
-    spans = tuple(span._replace(value=span.value + math.log(factor)) for span in hit.spans)
-    return hit._replace(score=hit.score + math.log(factor), spans=spans)
+    spans = tuple(replace(span, value=span.value + math.log(factor)) for span in hit.spans)
+    return replace(hit, score=hit.score + math.log(factor), spans=spans)
 
 
 def _hits(searched: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
@@ -411,7 +414,8 @@ def _hits(searched: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
         elif relation.weight == CHANGED and impact.is_sure:
             value += weights.IMPACT_SUBJECT
         hits.append(
-            hit._replace(
+            replace(
+                hit,
                 relevance=max(hit.relevance, relevance_of(relation.weight)),
                 score=value,
                 spans=spans_of(part, relation, value),
@@ -436,7 +440,7 @@ def spans_of(part: StoredChunk, relation: Related, value: float) -> tuple[Scored
     for first, last in sorted(set(relation.lines)):
         start, end = max(first, part.start), min(last, part.end)
         if spans and start <= spans[-1].end + 1:
-            spans[-1] = spans[-1]._replace(end=max(end, spans[-1].end))
+            spans[-1] = replace(spans[-1], end=max(end, spans[-1].end))
         elif len(spans) < CALLS_OF_CHUNK:
             spans.append(ScoredSpan(start, end, value - CALL_STEP * len(spans)))
     return tuple(spans)
@@ -465,7 +469,7 @@ def with_callers(result: SearchResult, store: Store) -> SearchResult:
                 sites[site.row].append(site)
         calls = dict(_call_hits(subject, sites, store)) | calls
     hits = sorted((*result.hits, *calls.values()), key=lambda hit: (-hit.score, hit.chunk.id))
-    return result._replace(hits=tuple(hits))
+    return replace(result, hits=tuple(hits))
 
 
 def _call_hits(subject: Hit, sites: dict[int, list[CallSite]], store: Store) -> list[tuple[int, Hit]]:

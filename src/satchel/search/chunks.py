@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from satchel.sources.experiences import lesson_line
 from satchel.store.protocol import Store
 from satchel.store.records import DefinitionRow, Document, StoredChunk
@@ -68,7 +70,7 @@ def in_workspace(hit: Hit, prefix: str) -> Hit:
     if chunk.kind is Kind.COMMIT:
         files = [f"{prefix}{path}" for path in chunk.fields.get("files", ())]
         fields = {**chunk.fields, "files": files, "workspace": prefix.rstrip("/")}
-        return hit._replace(chunk=replace(chunk, fields=fields))
+        return structs.replace(hit, chunk=replace(chunk, fields=fields))
     if location is None and chunk.kind is not Kind.NOTE:
         return hit
     identity, title = f"{chunk.kind}:{prefix}{chunk.id.partition(':')[2]}", chunk.title
@@ -77,7 +79,9 @@ def in_workspace(hit: Hit, prefix: str) -> Hit:
         location = location._replace(path=f"{prefix}{location.path}")
     fields = {name: f"{prefix}{value}" if name == ITEM_KEY else value for name, value in chunk.fields.items()}
     copies = tuple(copy._replace(path=f"{prefix}{copy.path}") for copy in hit.copies)
-    return hit._replace(chunk=replace(chunk, id=identity, title=title, location=location, fields=fields), copies=copies)
+    return structs.replace(
+        hit, chunk=replace(chunk, id=identity, title=title, location=location, fields=fields), copies=copies
+    )
 
 
 def stored_rows(store: Store, rows: Iterable[int]) -> dict[int, tuple[Document, StoredChunk]]:

@@ -14,6 +14,8 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from satchel.search import weights
 from satchel.search.outdated import ends
 from satchel.text import pattern, stem, word_lists, wording
@@ -324,7 +326,7 @@ def _put(order: list[Hit], first: Hit, second: Hit) -> None:
 
 def _marked(hit: Hit, **others: Hit) -> Hit:
     marks: dict[str, Any] = {name: other.chunk.id.partition(":")[2] for name, other in others.items()}
-    return hit._replace(chunk=replace(hit.chunk, fields={**hit.chunk.fields, **marks}))
+    return structs.replace(hit, chunk=replace(hit.chunk, fields={**hit.chunk.fields, **marks}))
 
 
 def _placed(hit: Hit, at: Hit) -> Hit:
@@ -332,5 +334,5 @@ def _placed(hit: Hit, at: Hit) -> Hit:
     is_second = not {"newer", "against"}.isdisjoint(hit.chunk.fields)
     less = 0.001 if is_second else 0.0  # equal ones would be in the order of their ids
     score = at.score - less
-    spans = tuple(span._replace(value=span.value + score - hit.score) for span in hit.spans)
-    return hit._replace(score=score, relevance=at.relevance * (1 - less), spans=spans)
+    spans = tuple(structs.replace(span, value=span.value + score - hit.score) for span in hit.spans)
+    return structs.replace(hit, score=score, relevance=at.relevance * (1 - less), spans=spans)

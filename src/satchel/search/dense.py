@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -36,7 +36,7 @@ MAX_CANDIDATES, CANDIDATE_CHARACTERS = 50, 100
 summary. More chunks find no more; signatures and bodies blur the signal."""
 
 
-class Likeness(NamedTuple):
+class Likeness(Struct, frozen=True):
     """Cosine similarity (-1 to 1) of a question to those chunks of a kind that have a vector, by row number.
 
     A table of words (`is_table`) has a floor of its own. With `of_candidates` only chunks that match by words were

@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from satchel import lazy_numpy as np
 from satchel.intent import Intent, intent_of, works_of
 from satchel.search import bm25, weights
@@ -66,7 +68,7 @@ def behind_newer(hits: Sequence[Hit]) -> list[Hit]:
     return ordered
 
 
-class Bearing(NamedTuple):
+class Bearing(Struct, frozen=True):
     """The evidence that each chunk of a kind bears on a request.
 
     `total` is the sum, 0 for chunks that do not bear on it; `below` is that of the others. `words`, `meaning`, `file`

@@ -11,7 +11,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel import lazy_numpy as np
 from satchel import text as words
@@ -40,7 +42,7 @@ _COMPILED = re.compile(r"\.[cm]?js$")
 """A file that may have been compiled from one of the same stem (`dist/compose.js` from `src/compose.ts`)."""
 
 
-class TracedPlace(NamedTuple):
+class TracedPlace(Struct, frozen=True):
     """A chunk of the lexicon that a trace leads to, the 1-based line in its file, and how strongly (0 to 1).
 
     With `drifted` the line is the first one of its function. `end` is the last line of a range.
@@ -53,7 +55,7 @@ class TracedPlace(NamedTuple):
     end: int = 0
 
 
-class _Defined(NamedTuple):
+class _Defined(Struct, frozen=True):
     """A definition of a name that a frame may mean."""
 
     chunk: int
@@ -162,7 +164,7 @@ def traced_places(query: Query, store: Store, lexicon: Lexicon) -> tuple[list[Tr
     order += [chunk for chunk in written if chunk not in traced]
     traced = written | traced
     framed = [
-        traced[chunk]._replace(strength=max(1.0 - weights.TRACE_STEP * rank, weights.TRACE_LEAST))
+        replace(traced[chunk], strength=max(1.0 - weights.TRACE_STEP * rank, weights.TRACE_LEAST))
         for rank, chunk in enumerate(order[: weights.TRACE_PLACES])
     ]
     others = (_place(frame, sources) for frame in mentions if frame not in asked)
@@ -295,7 +297,7 @@ BARE_NAMES = frozenset({"__init__.py", "mod.rs", "index.js", "index.ts", "index.
 """File names that occur in every folder."""
 
 
-class Mentions(NamedTuple):
+class Mentions(Struct, frozen=True):
     """Exact look-ups: `path` by document; `symbol` and `trace` by chunk (positions in the lexicon).
 
     `places` are those of the frames of a pasted trace and of the lines that a sentence asks about, the best first;

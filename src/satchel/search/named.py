@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel import lazy_numpy as np
 from satchel.search import weights
@@ -27,7 +28,7 @@ _WRITTEN_FORMS = frozenset({"backticks", "dotted", "call"})
 """Forms in which a class is named, not only spoken of."""
 
 
-class NamedDefinition(NamedTuple):
+class NamedDefinition(Struct, frozen=True):
     """A live definition of a mentioned name, as positions of the lexicon."""
 
     chunk: int

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from satchel import lazy_numpy as np
 from satchel.search import bm25
 from satchel.search.chunks import chunk_of, stored_rows
@@ -61,7 +63,7 @@ def _newer(store: Store, hit: Hit, text: str, known: set[int], now: float) -> li
     if not found:
         return []
     document, part = max(found, key=lambda record: (record[0].created, record[0].key))
-    return [hit._replace(chunk=chunk_of(document, part), spans=(ScoredSpan(part.start, part.end, hit.score),))]
+    return [replace(hit, chunk=chunk_of(document, part), spans=(ScoredSpan(part.start, part.end, hit.score),))]
 
 
 def _is_over(fields: Mapping[str, Any], now: float) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel.text import pattern
 
@@ -20,7 +21,7 @@ _MONTHS = (
 _MONTH = "|".join(_MONTHS)
 
 
-class Period(NamedTuple):
+class Period(Struct, frozen=True):
     """A period in seconds (UTC), without its end, and what else the question is about, which may be empty."""
 
     begin: float

@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from enum import StrEnum
 from itertools import groupby
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -84,7 +83,7 @@ class Zone(StrEnum):
 SENTENCES, _PASTED = frozenset({Zone.TITLE, Zone.PROSE}), frozenset({Zone.CODE, Zone.TRACE})
 
 
-class QueryTerm(NamedTuple):
+class QueryTerm(Struct, frozen=True):
     """A search term and its weight over all zones.
 
     `title_weight` is its weight in the title alone (0 if it is not there). A `guessed` term is only among the likely
@@ -99,7 +98,7 @@ class QueryTerm(NamedTuple):
     is_form: bool = False
 
 
-class Mention(NamedTuple):
+class Mention(Struct, frozen=True):
     """A name or path as written in the question. `form` is a key of `weights.FORM_WEIGHTS`, or `path`."""
 
     text: str

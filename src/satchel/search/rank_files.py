@@ -12,7 +12,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from operator import mul
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from satchel import lazy_numpy as np
 from satchel.search import bm25, weights
@@ -58,7 +60,7 @@ FRAME_LINES = 60
 """A framed function with fewer lines is lifted as a whole; of a longer one the spans next to the line."""
 
 
-class Ranking(NamedTuple):
+class Ranking(Struct, frozen=True):
     """One value for each unit of the lexicon; `value` is of spans, on the log scale, -inf where unranked.
 
     The relevance of documents marked `peripheral` is multiplied by `weights.SECONDARY_FACTOR` too. `evidence` concerns
@@ -220,7 +222,7 @@ def _file_signals(
     return {name: _scaled(values, primary, slice(None)) for name, values in live.items()}
 
 
-class _Primary(NamedTuple):
+class _Primary(Struct, frozen=True):
     """Masks of the documents, chunks and spans that set the scale, and of the demoted documents."""
 
     demoted: npt.NDArray[np.bool_]

@@ -20,9 +20,9 @@ import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
-from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel import lazy_numpy as np
 from satchel.intent import Intent
@@ -107,7 +107,7 @@ def halved(seconds: float) -> float:
     return float(0.5 ** (max(seconds, 0.0) / (weights.HALF_LIFE_DAYS * DAY_SECONDS)))
 
 
-class SearchResult(NamedTuple):
+class SearchResult(Struct, frozen=True):
     """Hits of one kind, best first.
 
     `strength` is how well the kind answers, 0 to 1, and `matched` the share of the question's idf mass in its best
@@ -194,7 +194,7 @@ def search_records(
     indices = _places(kind, hits, is_theme=is_theme)
     placed = zip(hits, indices, strict=True)
     shares = ((hit, hit.relevance / max(strength, 1e-12), index) for hit, index in placed)
-    rated = tuple([hit._replace(relevance=relevance_of(strength, share, index)) for hit, share, index in shares])
+    rated = tuple([replace(hit, relevance=relevance_of(strength, share, index)) for hit, share, index in shares])
     owners = {*lexicon.columns.document_id[lexicon.columns.chunk_document[named]].tolist()}
     rated = tuple([_led(hit) if hit.chunk.document in owners else hit for hit in rated])
     rated = _ordered(store, kind, query, rated, now, is_theme=is_theme, is_filtered=filters != NO_FILTERS)
@@ -221,7 +221,7 @@ def _with_named(ranked: FloatArray, matched: FloatArray, named: IntArray) -> tup
 
 def _led(hit: Hit) -> Hit:
     """Return the hit of a record that the question names: it comes first, whatever else is found."""
-    return hit._replace(relevance=relevance_of(1.0), file_score=NAMED_SCORE)
+    return replace(hit, relevance=relevance_of(1.0), file_score=NAMED_SCORE)
 
 
 def _with_others(
@@ -229,8 +229,8 @@ def _with_others(
 ) -> SearchResult:
     """Return the result with the best of the records that do not bear on the request, and what they would need."""
     lower = np.where(found.below > 0, found.below, -np.inf)
-    below = _hits(store, ranking._replace(ranked=lower, matched=found.below), BELOW_BAR, filters, now)
-    return result._replace(below=tuple(below), bar=found.bar)
+    below = _hits(store, replace(ranking, ranked=lower, matched=found.below), BELOW_BAR, filters, now)
+    return replace(result, below=tuple(below), bar=found.bar)
 
 
 def _evidence(found: Bearing, *, has_meaning: bool) -> list[_Column]:
@@ -322,7 +322,7 @@ def _by_time(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     ordered = sorted(hits, key=lambda hit: (hit.chunk.created, hit.chunk.id))
     best, relevance = max(hit.score for hit in hits), max(hit.relevance for hit in hits)
     return tuple(
-        hit._replace(score=best - index / 1_000, relevance=relevance * (1 - index / 1_000))
+        replace(hit, score=best - index / 1_000, relevance=relevance * (1 - index / 1_000))
         for index, hit in enumerate(ordered)
     )
 
@@ -333,7 +333,7 @@ def answering(result: SearchResult) -> list[Hit]:
     return hits if result.strength >= weights.WEAK_FLOOR else hits[: weights.WEAK_ITEMS]
 
 
-class Order(NamedTuple):
+class Order(Struct, frozen=True):
     """The place of each chunk of a lexicon in the order of turns, session after session with a gap between them.
 
     Chunks that are not live share the last of `size` places. Exchanges of one session have keys that sort by time, so
@@ -365,7 +365,7 @@ def _order(store: Store, kind: Kind, lexicon: Lexicon) -> Order:
     return Order(place, size)
 
 
-class Surroundings(NamedTuple):
+class Surroundings(Struct, frozen=True):
     """Neighbours of the chunks of a lexicon and factors of the chunks, for one question."""
 
     order: Order
@@ -424,7 +424,7 @@ def surroundings(store: Store, kind: Kind, lexicon: Lexicon, query: Query) -> Su
     return Surroundings(order, asked, worth, bm25.idf(lexicon.chunk_count, 0))
 
 
-class _Column(NamedTuple):
+class _Column(Struct, frozen=True):
     """One signal of all chunks of a lexicon."""
 
     name: str
@@ -432,7 +432,7 @@ class _Column(NamedTuple):
     weight: float
 
 
-class _Ranking(NamedTuple):
+class _Ranking(Struct, frozen=True):
     """The values of all chunks of a lexicon; `ranked` is minus infinity for chunks that do not match.
 
     `spans` are the scores of spans where each chunk is a record (notes); None where a record is shown as one.

@@ -13,6 +13,8 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entity, SourceFile
 from satchel.search.resolve.interfaces import implemented, implementers
 from satchel.search.resolve.modules import folder_of, words_of
@@ -134,7 +136,7 @@ BUILDERS = frozenset({"__construct", "__init__", "__new__", "constructor", "init
 """Methods that are called by the name of their class."""
 
 
-class CallSite(NamedTuple):
+class CallSite(Struct, frozen=True):
     """One call: its file and line, the chunk around it and its name, empty outside any definition.
 
     `certainty` is 0 to 1. `secondary` marks tests, docs and examples. `through` is the overridden definition that the
@@ -160,7 +162,7 @@ class CallSite(NamedTuple):
         return self.certainty <= CALL_GUESSED
 
 
-class Callers(NamedTuple):
+class Callers(Struct, frozen=True):
     """The calls of a definition, those of production code first; `unread` counts files beyond the limit."""
 
     sites: tuple[CallSite, ...]
@@ -175,7 +177,7 @@ class TextualCalls(NamedTuple):
     is_named: bool = False
 
 
-class Heads(NamedTuple):
+class Heads(Struct, frozen=True):
     """Heirs of a definition by head (class, method, `impl` block), or callees, and unresolved lines by file."""
 
     heads: tuple[CodeDefinition, ...]
@@ -183,7 +185,7 @@ class Heads(NamedTuple):
     is_cut: bool = False
 
 
-class Call(NamedTuple):
+class Call(Struct, frozen=True):
     """One callee of a chunk: the definition, the first line that calls it, and the certainty."""
 
     definition: CodeDefinition

@@ -6,7 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel import lazy_numpy as np
 from satchel.intent import Intent
@@ -160,8 +162,8 @@ def _lifted(result: SearchResult, strength: float) -> SearchResult:
     if strength <= result.strength:
         return result
     factor = strength / result.strength if result.strength else 0.0
-    hits = tuple([hit._replace(relevance=lifted(hit.relevance, factor)) for hit in result.hits])
-    return result._replace(hits=hits, strength=strength)
+    hits = tuple([replace(hit, relevance=lifted(hit.relevance, factor)) for hit in result.hits])
+    return replace(result, hits=hits, strength=strength)
 
 
 def _file_hits(
@@ -222,7 +224,7 @@ def _at(hit: Hit, line: int) -> Hit:
     if location is None or line - location.start_line < FAR_LINES:
         return hit
     span = ScoredSpan(line - 1, min(line + ASKED_LINES, location.end_line), hit.score)
-    return hit._replace(spans=(span,), partial=True)
+    return replace(hit, spans=(span,), partial=True)
 
 
 def _file_scores(lexicon: Lexicon, ranking: rank_files.Ranking, spans: Sequence[int]) -> dict[int, float]:
@@ -281,7 +283,7 @@ def _part_signals(calls: float, framed: float, cosine: float, vector_value: floa
     return tuple(rows)
 
 
-class FileStanding(NamedTuple):
+class FileStanding(Struct, frozen=True):
     """`rank` counts from 1 and is 0 for a file that matches nothing; `of` is how many files match.
 
     `relevance` is that of its best chunk, as `search_kind` gives it.

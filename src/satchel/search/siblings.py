@@ -12,6 +12,8 @@ from itertools import islice
 from operator import attrgetter
 from typing import NamedTuple
 
+from msgspec import structs
+
 from satchel import lazy_numpy as np
 from satchel import text as words
 from satchel.search import weights
@@ -71,7 +73,7 @@ def with_siblings(result: SearchResult, nouns: Sequence[str], store: Store) -> S
         location = chunk.location and chunk.location._replace(end_line=max(chunk.location.end_line, end))
         span = ScoredSpan(start, end, ceiling + math.log(weight))
         hits.append(Hit(replace(chunk, location=location), relevance_of(weight), span.value, (span,), partial=True))
-    return result._replace(hits=merged([faded(hit, weights.IMPACT_UNSURE) for hit in result.hits], hits))
+    return structs.replace(result, hits=merged([faded(hit, weights.IMPACT_UNSURE) for hit in result.hits], hits))
 
 
 def _best_family(noun: str, store: Store, lexicon: Lexicon) -> _Family | None:

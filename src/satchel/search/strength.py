@@ -9,7 +9,9 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from satchel import lazy_numpy as np
 from satchel import text as words
@@ -66,7 +68,7 @@ def places_of(scores: Sequence[float]) -> list[int]:
     return places
 
 
-class Evidence(NamedTuple):
+class Evidence(Struct, frozen=True):
     """Signals of the answer of one kind, each 0 to 1, and the number of search terms.
 
     `title` is the best match of a chunk with the first line, as a share of the largest possible; `spans` is the share
@@ -239,7 +241,7 @@ def sure_sentences(query: Query) -> str:
     return title_of(query) if is_long(query) else "\n".join(lines)
 
 
-class _Subject(NamedTuple):
+class _Subject(Struct, frozen=True):
     """The endings of the language of a question, none for English, and the words about its subject, each once."""
 
     endings: tuple[str, ...]
@@ -433,7 +435,7 @@ def _holders(lexicon: Lexicon, terms: Sequence[str], segments: Sequence[int]) ->
 _ROLES = tuple(Peripheral)
 
 
-class _Roles(NamedTuple):
+class _Roles(Struct, frozen=True):
     """The index of each document's role, -1 for an ordinary one, and the paths of the peripheral ones."""
 
     role: npt.NDArray[np.int8]

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from satchel.text import pattern
 
@@ -22,7 +22,7 @@ LONGEST_LINE = 500
 PYTHON, JAVA, CSHARP, RUST, JAVASCRIPT, GO, C = "python", "java", "csharp", "rust", "javascript", "go", "c"
 
 
-class Frame(NamedTuple):
+class Frame(Struct, frozen=True):
     """A place that a trace names: a path as written, a 1-based line (0 for none), and a function, qualified as written.
 
     Each of them may be missing. `position` counts from 0, the place where it failed. `end` is the last line of a range
@@ -36,7 +36,7 @@ class Frame(NamedTuple):
     end: int = 0
 
 
-class Trace(NamedTuple):
+class Trace(Struct, frozen=True):
     """The traces of one text: frames with the innermost first, the errors with the most informative first.
 
     The frames of a chained error come before those of the error that was printed before it. The places that compilers
@@ -151,7 +151,7 @@ def read_trace(lines: Iterable[str]) -> Trace:
     for line in lines:
         reader.read(line[:LONGEST_LINE])
     reader.flush()
-    frames = (frame._replace(position=index) for index, frame in enumerate(dict.fromkeys(reader.frames)))
+    frames = (replace(frame, position=index) for index, frame in enumerate(dict.fromkeys(reader.frames)))
     mentions, tests = tuple(dict.fromkeys(reader.mentions)), tuple(dict.fromkeys(reader.tests))
     return Trace(reader.language, tuple(frames), mentions, tests, tuple(dict.fromkeys(reader.errors)))
 

@@ -9,15 +9,14 @@ from datetime import datetime
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, structs
 
 from satchel.answer import weights
-from satchel.answer.bearing import in_order, lesson_tokens
 from satchel.answer.copies import listed
 from satchel.answer.floors import admitted
-from satchel.answer.lessons import lessons_context
 from satchel.answer.omissions import with_best_lines
-from satchel.answer.pipeline import assemble
 from satchel.answer.request import (
     AssembleRequest,
     SearchOptions,
@@ -77,7 +76,7 @@ def check_question(question: object, *, has_pins: bool = False) -> None:
         raise UsageError("the question is empty: say what you look for, as in 'where are retries handled?'")
 
 
-class Unasked(NamedTuple):
+class Unasked(Struct, frozen=True):
     """What a prompt gets: lessons, and context with the request for it. `deliver` records that lessons were sent."""
 
     lessons: Context
@@ -204,17 +203,23 @@ class AnswerService:
         return request
 
     def answer(
-        self, request: AssembleRequest, notes: Sequence[Failure] = (), *, catch_up: Callable[..., bool] | None = None
+        self,
+        request: AssembleRequest,
+        notes: Sequence[Failure] = (),
+        *,
+        catch_up: Callable[..., bool] | None = None,
+        counts_lines: bool = True,
     ) -> Context:
         """Return the context for a checked request, from the index as it is. `notes` become failures of the answer.
 
-        Where that says that something is not found, or is weak, `catch_up` may bring the index up to date.
+        Where that says that something is not found, or is weak, `catch_up` may bring the index up to date. The text is
+        the same without `counts_lines`, which fills `insertions` and `deletions` of commits and may start git.
         """
         account = self._receipts.account_of(request)
         with self._receipts.traced(request.scope.limit) as tell:
-            context = self._assembled(request, notes, account)
+            context = self._assembled(request, notes, account, counts_lines=counts_lines)
             if catch_up is not None and _is_unsure(context) and catch_up(workspaces=request.asker.workspaces):
-                context = self._assembled(request, notes, account)
+                context = self._assembled(request, notes, account, counts_lines=counts_lines)
             tell(context)
         return self._receipts.keep(context, account, handles_of(context), request.asker.workspaces)
 
@@ -228,12 +233,16 @@ class AnswerService:
 
         What the lessons do not need of their share is for the context. Nothing is recorded.
         """
+        from satchel.answer.bearing import in_order, lesson_tokens  # here and below, because a search packs nothing
+        from satchel.answer.lessons import lessons_context
+        from satchel.answer.pipeline import assemble
+
         account = self._receipts.account_of(request)
         for attempt in attempts(self._root, request.asker.workspaces):
             with attempt as states:
-                resources = resources_of(states, (), account)
+                resources = resources_of(states, (), account, counts_lines=False)
                 searched = search(request.asked, request.scope, request.budget.max_tokens, resources)
-                noted = resources._replace(notes=(*resources.notes, *searched.failures))
+                noted = structs.replace(resources, notes=(*resources.notes, *searched.failures))
                 share = replace(request.budget, max_tokens=lesson_tokens(request.budget.max_tokens))
                 told = in_order(searched.lessons)[:MAX_LESSONS]
                 lessons = lessons_context(share, request.form.format, noted, told, "", {"revision": resources.revision})
@@ -247,11 +256,21 @@ class AnswerService:
         account = self._receipts.account_of(request)
         return self._receipts.keep(context, account, handles_of(context), request.asker.workspaces)
 
-    def _assembled(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
+    def _assembled(
+        self,
+        request: AssembleRequest,
+        notes: Sequence[Failure],
+        account: Account | None,
+        *,
+        counts_lines: bool = True,
+    ) -> Context:
         """Return the answer, with a mark of the settings that shaped it."""
+        from satchel.answer.pipeline import assemble
+
         for attempt in attempts(self._root, request.asker.workspaces):
             with attempt as states:
-                context = assemble(request, resources_of(states, notes, account), self._guides)
+                resources = resources_of(states, notes, account, counts_lines=counts_lines)
+                context = assemble(request, resources, self._guides)
         return self._marked(context)
 
     def _marked(self, context: Context) -> Context:

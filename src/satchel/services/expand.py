@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import structs
+
 from satchel import types
 from satchel.answer.pins import parse_pin
 from satchel.answer.render import RenderRequest, elsewhere_line, render
@@ -279,7 +281,7 @@ def _packed(
         return counter.count(render(rendering, [*items, *more], format=layout))
 
     whole = [_shown(expanded_item, _line_count(expanded_item.ranges), key) for expanded_item in expanded]
-    with_used = rendering._replace(call_sites=used)
+    with_used = structs.replace(rendering, call_sites=used)
     if used and counter.count(render(with_used, whole, format=layout)) <= max_tokens:
         rendering = with_used  # the code itself comes first
     needed = counter.count(render(rendering, whole, format=layout)) if whole else 0

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Unpack
 
+from msgspec import structs
+
 from satchel import codec
 from satchel.answer.pins import Pin
 from satchel.answer.request import AssembleRequest, PackingOptions, make_request
@@ -147,7 +149,7 @@ class GuidanceService:
                 every = dict.fromkeys([*resources.notes, *judging[1], *gathered.notes, *supply.notes])
                 all_guides = [*guides, *self._own_guides(supply)]
                 hits = [*supply.hits, *self._history(moment, final, kinds, resources)]
-                noted = resources._replace(notes=tuple(every))
+                noted = structs.replace(resources, notes=tuple(every))
                 answer = situation_context(
                     final, noted, all_guides, hits, {"revision": resources.revision} | meta, moment.files
                 )

@@ -14,6 +14,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Unpack
 
+from msgspec import structs
+
 from satchel.answer.lessons import lessons_context
 from satchel.answer.request import AssembleRequest, PackingOptions, make_request
 from satchel.errors import GitError
@@ -118,7 +120,7 @@ class LessonService:
             context,
             text=text,
             items=(*lessons.items, *context.items),
-            usage=context.usage._replace(limit=request.budget.max_tokens, used=used),
+            usage=structs.replace(context.usage, limit=request.budget.max_tokens, used=used),
             sources_used=dict(Counter(lessons.sources_used) + Counter(context.sources_used)),
         )
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from satchel.errors import UsageError
 from satchel.memory import scope
 from satchel.memory.model import Chosen, Memory
@@ -172,11 +174,11 @@ class MemoryService:
             self.experiences.forget(experiences)
         if for_good:
             purge(store, chosen.ids)
-        return chosen._replace(memories=[*memories.values()], is_forgotten=True)
+        return replace(chosen, memories=[*memories.values()], is_forgotten=True)
 
     def trash(self) -> Chosen:
         """Return what was forgotten here and can be brought back, the last first."""
-        return chosen_of(trash_of(self._root.memory_store, self.notebook.in_sight).values())._replace(is_forgotten=True)
+        return replace(chosen_of(trash_of(self._root.memory_store, self.notebook.in_sight).values()), is_forgotten=True)
 
     def bring_back(self, identities: Sequence[str]) -> Chosen:
         """Restore records from the trash, with the older memories that they replaced; returns all of them.
@@ -283,7 +285,7 @@ class MemoryService:
             options = FileOptions("" if everywhere else self._root.places.root.name, columns)
             return import_foreign(lines, notebook, form, options, everywhere=everywhere)
         if form == CLAUDE_CODE:
-            return import_transcript(lines, notebook._replace(workspace=scope.EVERYWHERE) if everywhere else notebook)
+            return import_transcript(lines, replace(notebook, workspace=scope.EVERYWHERE) if everywhere else notebook)
         workspace = scope.EVERYWHERE if everywhere else notebook.workspace if here else None
         return import_lines(lines, notebook, form=form, workspace=workspace, admit=self.values.admit_import)
 

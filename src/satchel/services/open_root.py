@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel import config
 from satchel.errors import LockedError, ReadOnlyStoreError, StoreError, UnreachableStoreError
@@ -363,7 +366,7 @@ class OpenRoot:
 
         if siblings := self.siblings(workspaces):
             return [
-                note._replace(source=f"{note.source} of {name}")
+                replace(note, source=f"{note.source} of {name}")
                 for name, root in siblings.items()
                 for note in root.refresh(
                     progress=progress, should_stop=should_stop, at_once=at_once, files_first=files_first
@@ -534,7 +537,7 @@ class OpenRoot:
         )
 
 
-class State(NamedTuple):
+class State(Struct, frozen=True):
     """One published state of a root's index and memory, with the failures to open them."""
 
     root: OpenRoot
@@ -604,9 +607,19 @@ def attempts(root: OpenRoot, workspaces: Sequence[str] = ()) -> Iterable[Abstrac
     return _Attempts(root.siblings(workspaces) or {"": root}, with_memory=True)
 
 
-def resources_of(states: Sequence[State], notes: Sequence[Failure] = (), account: Account | None = None) -> Resources:
-    """Return the resources of these states, with each failure so far once: `notes`, those of the account, theirs."""
+def resources_of(
+    states: Sequence[State],
+    notes: Sequence[Failure] = (),
+    account: Account | None = None,
+    *,
+    counts_lines: bool = True,
+) -> Resources:
+    """Return the resources of these states, with each failure so far once: `notes`, those of the account, theirs.
+
+    Without `counts_lines` commits come without the number of lines that they changed, which git has to be asked for.
+    """
     every = [*notes, *(account.failures if account is not None else ())]
     every += [note for state in states for note in state.notes]
-    first, *others = [state.root.resources(state.store, state.memory, account, state.prefix) for state in states]
-    return first._replace(others=tuple(others), notes=tuple(dict.fromkeys(every)))
+    every_root = [state.root.resources(state.store, state.memory, account, state.prefix) for state in states]
+    first, *others = every_root if counts_lines else [replace(found, count_lines=None) for found in every_root]
+    return replace(first, others=tuple(others), notes=tuple(dict.fromkeys(every)))

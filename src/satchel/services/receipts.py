@@ -16,6 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from msgspec import structs
+
 from satchel.answer.request import AssembleRequest, check_budget, check_session, parse_format
 from satchel.errors import UsageError
 from satchel.safety import sanitize
@@ -123,7 +125,7 @@ def with_guide_handles(
 
     items = tuple(replace(item, handle="") if without_handle(item.source, item.id) else item for item in context.items)
     overflow = tuple(
-        omission._replace(handle="") if without_handle(omission.source, omission.id) else omission
+        structs.replace(omission, handle="") if without_handle(omission.source, omission.id) else omission
         for omission in context.overflow
     )
     stored = replace(context, items=tuple(filter(_is_stored, items)), overflow=tuple(filter(_is_stored, overflow)))

@@ -9,7 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice, takewhile
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel.errors import GitError
 from satchel.sources.mailmap import NONE, Mailmap
@@ -34,7 +37,7 @@ _EMPTY_BLOBS = (
 )
 
 
-class Commit(NamedTuple):
+class Commit(Struct, frozen=True):
     """One commit. All texts are as the author left them: the caller cleans and redacts them.
 
     `time` is when it was committed, 0 to `LATEST_TIME`. `message` includes the subject and ends after `MESSAGE_LIMIT`
@@ -371,7 +374,7 @@ def _joined(commit: Commit, renames: Iterable[tuple[str, str]]) -> Commit:
     """Return a commit with renames added whose paths have none yet."""
     taken = {path for pair in commit.renames for path in pair}
     more = tuple(pair for pair in renames if taken.isdisjoint(pair))
-    return commit._replace(renames=(*commit.renames, *more)) if more else commit
+    return replace(commit, renames=(*commit.renames, *more)) if more else commit
 
 
 def _number(digits: bytes) -> int:
@@ -390,14 +393,14 @@ Lines = tuple[int, int]
 """Inserted and deleted lines of one commit."""
 
 
-class Counted(NamedTuple):
+class Counted(Struct, frozen=True):
     """Lines by commit id, None if unknown, and the reasons."""
 
     lines: Mapping[str, Lines | None]
     failures: tuple[Failure, ...] = ()
 
 
-class _Reason(NamedTuple):
+class _Reason(Struct, frozen=True):
     """The reason for an unknown count, and what to do about it."""
 
     text: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel.sources.code.languages import PROSE, comment_lines
 from satchel.sources.front_matter import front_matter_lines
@@ -126,7 +127,7 @@ MIN_BLOCK = 3
 """Fewest lines of a top-level key that is a section of its own; shorter ones stay together."""
 
 
-class Heading(NamedTuple):
+class Heading(Struct, frozen=True):
     """A section begins at `row`; `level` counts from 1, deeper is larger; `line` is the row of the title itself."""
 
     row: int

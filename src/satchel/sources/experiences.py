@@ -10,7 +10,9 @@ imported experience without a surprise, a root cause or a lesson has the other l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from satchel.types import Kind
 from satchel.vocabulary import Axis, OutcomeStatus
@@ -65,7 +67,7 @@ def lesson_line(fields: Fields, characters: int = LINE_CHARACTERS, day: str = ""
     return f"{line} ({day})" if day else line
 
 
-class _LinePart(NamedTuple):
+class _LinePart(Struct, frozen=True):
     """A part of the line: the words before it, its text, and its weight for room. One of weight 1 may be left out."""
 
     words: str

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from hashlib import blake2b
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel.system.files import Skipped, decode, read_bytes
 from satchel.system.git import Repository
@@ -18,7 +19,7 @@ LARGEST = 1_000_000
 _LINE = re.compile(r"\s*([^<#]*?)\s*<([^<>]*)>(?:\s*([^<]*?)\s*<([^<>]*)>)?")
 
 
-class Mailmap(NamedTuple):
+class Mailmap(Struct, frozen=True):
     """Proper names by (email, name) in lower case; an empty name stands for all of an email.
 
     `digest` is that of the file, empty for one that names nobody.

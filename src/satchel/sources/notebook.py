@@ -21,6 +21,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from satchel.sources.code.languages import GRAMMARS, LANGUAGES, NOTEBOOK, comment_mark
 from satchel.sources.code.outline import outline as outline_code
 from satchel.sources.docs import PATH_SEPARATOR, Heading, chunks, line_count, markdown
@@ -188,23 +190,25 @@ def outline(text: str, language: str) -> Outline:
             parts += chunks(lines, Role.GAP if kind == "code" else Role.TEXT, first, end)
     # What follows the last line of a part is blank.
     ends = [*(part.start - 1 for part in parts[1:]), line_count(lines)]
-    parts = [part._replace(end=end) for part, end in zip(parts, ends, strict=False)] or [*chunks(lines, Role.TEXT)]
+    parts = [replace(part, end=end) for part, end in zip(parts, ends, strict=False)] or [*chunks(lines, Role.TEXT)]
     return Outline(language or NOTEBOOK, tuple(parts), tuple(imports), tuple(comments), is_parsed)
 
 
 def _moved(cell: Outline, rows: int) -> Outline:
     """Return the outline of a cell that begins after so many rows."""
-    return cell._replace(
+    return replace(
+        cell,
         parts=tuple(
-            part._replace(
+            replace(
+                part,
                 start=part.start + rows,
                 end=part.end + rows,
-                definitions=tuple(definition._replace(line=definition.line + rows) for definition in part.definitions),
+                definitions=tuple(replace(definition, line=definition.line + rows) for definition in part.definitions),
             )
             for part in cell.parts
         ),
         imports=tuple(
-            imported._replace(start=imported.start + rows, end=imported.end + rows) for imported in cell.imports
+            replace(imported, start=imported.start + rows, end=imported.end + rows) for imported in cell.imports
         ),
         comment_lines=tuple((first + rows, last + rows) for first, last in cell.comment_lines),
     )

@@ -14,7 +14,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -75,7 +75,7 @@ def without_suffix(path: str) -> str:
     return next((path[: -len(suffix)] for suffix in SUFFIXES if path.lower().endswith(suffix)), path)
 
 
-class LinkTarget(NamedTuple):
+class LinkTarget(Struct, frozen=True):
     """The target of a link: the path of a file and a fragment (a heading, or a block after `^`), as written."""
 
     path: str
@@ -179,7 +179,7 @@ def fields_of(line: str) -> Fields | None:
     return fields | {"priority": fields.get("priority", ["normal"])}
 
 
-class _Clause(NamedTuple):
+class _Clause(Struct, frozen=True):
     name: str
     sign: str
     value: str

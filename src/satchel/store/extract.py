@@ -7,7 +7,9 @@ from array import array
 from collections.abc import Sequence
 from itertools import accumulate, chain, islice, pairwise, repeat
 from operator import add
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from satchel import lazy_numpy as np
 from satchel import text as words
@@ -127,7 +129,7 @@ def _current() -> _Table:
     return _table
 
 
-class TermCounts(NamedTuple):
+class TermCounts(Struct, frozen=True):
     """Terms of some pieces: parallel columns ordered by piece, and of each piece its length in terms and in words."""
 
     terms: npt.NDArray[np.int64]
@@ -177,7 +179,7 @@ CODE_CHARACTERS = 900
 fewer of their deciding lines."""
 
 
-class ChunkText(NamedTuple):
+class ChunkText(Struct, frozen=True):
     """The text of a chunk with its row number."""
 
     row: int

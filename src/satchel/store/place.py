@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from satchel.errors import MissingExtraError
 from satchel.settings import Settings
@@ -125,7 +127,7 @@ def _bytes_and_time(file: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-class OpenedIndex(NamedTuple):
+class OpenedIndex(Struct, frozen=True):
     """An open index and its place. `published` is the index of a team from which an empty one is filled."""
 
     store: DatabaseStore

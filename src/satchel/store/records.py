@@ -7,7 +7,7 @@ Every part is a chunk.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct, field
 
@@ -144,7 +144,7 @@ class Document(Struct, frozen=True):
         return range(self.first_chunk, self.last_chunk + 1)
 
 
-class Stamp(NamedTuple):
+class Stamp(Struct, frozen=True):
     """The state of a file when it was read; another size, time or hash means that it changed."""
 
     document: int
@@ -169,7 +169,7 @@ class SkippedFile(Struct, frozen=True):
     changed_ns: int
 
 
-class StoredChunk(NamedTuple):
+class StoredChunk(Struct, frozen=True):
     """A stored chunk: its row number, its document and its lines. `twin` counts equal names from 1."""
 
     row: int
@@ -183,7 +183,7 @@ class StoredChunk(NamedTuple):
     summary: str
 
 
-class DefinitionRow(NamedTuple):
+class DefinitionRow(Struct, frozen=True):
     """The definition of a name: the row of its chunk and the line in its file."""
 
     name: str
@@ -192,7 +192,7 @@ class DefinitionRow(NamedTuple):
     line: int
 
 
-class Place(NamedTuple):
+class Place(Struct, frozen=True):
     """A visible chunk for a walk: names, tags, age. One that `is_first` represents its whole document."""
 
     row: int

@@ -171,7 +171,7 @@ def build_segment(documents: Sequence[SegmentDocument]) -> tuple[Columns, Iterat
     return Columns(*arrays), encode_postings(list(vocabulary), [*posted, paths, stems])
 
 
-class _Numbering(NamedTuple):
+class _Numbering(Struct, frozen=True):
     """The number of every term of every document in one array; `base` is the index of a document's first term."""
 
     numbers: IntArray
@@ -316,7 +316,7 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
-class Segment(NamedTuple):
+class Segment(Struct, frozen=True):
     """One stored segment: its id, the blob of its columns, and the positions of its dead documents."""
 
     id: int

@@ -22,7 +22,8 @@ from enum import StrEnum
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel.text import pattern
 
@@ -78,7 +79,7 @@ class Skipped(Exception):  # noqa: N818 - an outcome that every caller counts, n
         return self.reason.is_error
 
 
-class FileBytes(NamedTuple):
+class FileBytes(Struct, frozen=True):
     """The bytes of one file; `size` is that of the file, larger where only its head was read.
 
     Its times in nanoseconds were taken before reading, so a change meanwhile shows as a newer time: `mtime_ns`, which
@@ -91,7 +92,7 @@ class FileBytes(NamedTuple):
     size: int
 
 
-class FileText(NamedTuple):
+class FileText(Struct, frozen=True):
     r"""The text of one file, or with `is_part` of its head.
 
     `text` has no byte order mark and only `\n` as line end: line n is `text.split("\n")[n - 1]` (never

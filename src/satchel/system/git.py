@@ -23,7 +23,9 @@ from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from time import monotonic
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING
+
+from msgspec import Struct
 
 from satchel.errors import GitError
 from satchel.system.files import Skipped, escape_name, read_bytes
@@ -89,7 +91,7 @@ _ENVIRONMENT = {
 }
 
 
-class Repository(NamedTuple):
+class Repository(Struct, frozen=True):
     """The folders of a repository, and the completeness of its history.
 
     `git_dir` belongs to one work tree, `common_dir` is shared by all of them (the same folder where there is only

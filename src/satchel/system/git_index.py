@@ -13,7 +13,8 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel.system.files import Skipped, read_bytes, stamp
 from satchel.system.git import Repository
@@ -29,7 +30,7 @@ _LINK_MODE, _FILE_TYPE, _SKIPPED_IN_TREE = 0o160000, 0o170000, 0x4000
 _SHA256 = re.compile(r"^[ \t]*objectformat[ \t]*=[ \t]*\"?sha256", re.MULTILINE | re.IGNORECASE)
 
 
-class Tracked(NamedTuple):
+class Tracked(Struct, frozen=True):
     """Paths from the top of the work tree, sorted. `absent` are those that a sparse checkout leaves out."""
 
     paths: tuple[bytes, ...] = ()

@@ -14,7 +14,8 @@ import fnmatch
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from satchel.text import pattern
 
@@ -27,7 +28,7 @@ MAX_EXPANSIONS = 64
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
-class Globs(NamedTuple):
+class Globs(Struct, frozen=True):
     """Patterns of paths as in git: without a slash they match a name at any depth.
 
     A pattern that ends with a slash matches everything below; braces expand to each of their parts; a pattern that

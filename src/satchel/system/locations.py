@@ -11,7 +11,6 @@ from enum import StrEnum
 from hashlib import blake2b
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -181,7 +180,7 @@ class WorkspaceType(StrEnum):
     TANA = "tana"
 
 
-class Workspace(NamedTuple):
+class Workspace(Struct, frozen=True):
     """A root with a name. `path` is absolute and without links."""
 
     name: str

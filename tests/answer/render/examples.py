@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from satchel.answer.render import RenderRequest, writer
 from satchel.answer.render.labels import file_path, heading, labelled_pieces, record_body, sections
 from satchel.safety.sanitize import plain_name
@@ -100,12 +102,12 @@ def _expected_pieces(pieces: Sequence[Piece], format: Format, *, show_code: bool
     if format in (Format.MARKDOWN, Format.PLAIN) and show_code:
         pieces = labelled_pieces(pieces)
     if format in (Format.MARKDOWN, Format.PLAIN):
-        pieces = pieces if show_code else [piece._replace(name=plain_name(piece.name)) for piece in pieces]
+        pieces = pieces if show_code else [structs.replace(piece, name=plain_name(piece.name)) for piece in pieces]
         pieces = [
-            piece._replace(detail=Detail.FULL) if piece.detail is Detail.SPAN and not piece.name else piece
+            structs.replace(piece, detail=Detail.FULL) if piece.detail is Detail.SPAN and not piece.name else piece
             for piece in pieces
         ]
-    return [piece if show_code else piece._replace(text="") for piece in pieces]
+    return [piece if show_code else structs.replace(piece, text="") for piece in pieces]
 
 
 def render_head(request: RenderRequest, items: Sequence[ContextItem], format: Format) -> str:  # noqa: A002

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from satchel.answer.render.labels import joined_pieces, labelled, touches
 from satchel.types import ContextItem, Cut, Detail, Freshness, Piece
@@ -27,7 +28,7 @@ def _labels(*pieces: Piece) -> list[str]:
 
 def test_a_whole_unit_has_its_name_and_lines_of_one_say_so() -> None:
     assert _labels(READ) == ["@@13-14 Reader.read"]
-    assert _labels(READ._replace(detail=Detail.SPAN)) == ["@@13-14 of Reader.read"]
+    assert _labels(replace(READ, detail=Detail.SPAN)) == ["@@13-14 of Reader.read"]
     assert _labels(piece(3, "def f():", "f", Detail.SIGNATURE)) == ["@@3 signature of f"]
     assert _labels(piece(3, "does it", "f", Detail.LINE)) == ["@@3 line of f"]
 
@@ -120,11 +121,11 @@ def test_joining_keeps_every_line_in_its_place(item: ContextItem) -> None:
 
 
 def test_a_piece_that_is_not_as_it_was_indexed_says_so_before_its_name() -> None:
-    moved = piece(10, "    def read(self):", "Reader.read")._replace(freshness=Freshness.MOVED)
-    stale = piece(30, "x = 1", "Reader", Detail.SPAN)._replace(freshness=Freshness.STALE)
+    moved = replace(piece(10, "    def read(self):", "Reader.read"), freshness=Freshness.MOVED)
+    stale = replace(piece(30, "x = 1", "Reader", Detail.SPAN), freshness=Freshness.STALE)
     assert _labels(moved, stale) == ["@@10 moved Reader.read", "@@30 stale of Reader"]
 
 
 def test_pieces_that_touch_stay_apart_where_only_one_has_changed() -> None:
-    changed = piece(11, "b = 1")._replace(freshness=Freshness.CHANGED)
+    changed = replace(piece(11, "b = 1"), freshness=Freshness.CHANGED)
     assert _labels(piece(10, "a = 1"), changed) == ["@@10", "@@11 changed"]

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from msgspec import structs
 
 from satchel.answer.render import RenderRequest, render
 from satchel.answer.render.labels import file_path, labelled, sections
@@ -50,7 +51,7 @@ def files(draw: st.DrawFn) -> ContextItem:
     for _ in range(draw(st.integers(1, 4))):
         line += draw(st.sampled_from([0, 0, 1, 30]))
         shown = piece(line, draw(bodies), draw(fields), draw(details))
-        shown = shown._replace(end=shown.end + draw(st.sampled_from([0, 0, 0, 5])), freshness=draw(freshness))
+        shown = structs.replace(shown, end=shown.end + draw(st.sampled_from([0, 0, 0, 5])), freshness=draw(freshness))
         line = shown.end + 1
         pieces.append(shown)
     source = draw(st.sampled_from(["code", "doc", "note"]))
@@ -95,7 +96,7 @@ def _xml_items(parsed: Sequence[ParsedItem]) -> list[ParsedItem]:
             path=_possible_in_xml(item.path),
             title=_possible_in_xml(item.title),
             pieces=tuple(
-                piece._replace(name=_possible_in_xml(piece.name), text=_possible_in_xml(piece.text))
+                structs.replace(piece, name=_possible_in_xml(piece.name), text=_possible_in_xml(piece.text))
                 for piece in item.pieces
             ),
         )

@@ -9,6 +9,7 @@ from itertools import groupby
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from satchel.answer.render import RenderRequest, render
 from satchel.answer.render.labels import joined_pieces, owners, record_body, record_name
@@ -60,9 +61,11 @@ def expected(items: tuple[ContextItem, ...], view: View) -> list[ParsedItem]:
 
 def named(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
     """The pieces, each under the name of the entity that shows it."""
-    shown = [piece._replace(name=plain_name(piece.name)) for piece in pieces]
-    whole = [one._replace(detail=Detail.FULL) if not one.name and one.detail is Detail.SPAN else one for one in shown]
-    owned = [piece._replace(name=name) for piece, name in zip(whole, owners(shown), strict=True)]
+    shown = [structs.replace(piece, name=plain_name(piece.name)) for piece in pieces]
+    whole = [
+        structs.replace(one, detail=Detail.FULL) if not one.name and one.detail is Detail.SPAN else one for one in shown
+    ]
+    owned = [structs.replace(piece, name=name) for piece, name in zip(whole, owners(shown), strict=True)]
     runs = [joined_pieces(run) for _, run in groupby(owned, key=lambda piece: piece.name)]
     return tuple(piece for run in runs for piece in run)
 
@@ -100,7 +103,7 @@ def test_any_content_name_path_and_type_comes_back(
 ) -> None:  # fmt: skip
     pieces, line = [], 1
     for name in names:
-        made = piece(line, text, "" if name == path else name, detail)._replace(freshness=freshness)
+        made = structs.replace(piece(line, text, "" if name == path else name, detail), freshness=freshness)
         pieces.append(made)
         line = made.end + 3
     row = {

@@ -12,6 +12,8 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any, Protocol, cast
 
+from msgspec.structs import replace
+
 from satchel.answer import weights
 from satchel.answer.render.frame import RenderRequest, Stop, counted
 from satchel.answer.render.labels import ShownEntity, entities, quote, sections
@@ -97,12 +99,12 @@ def render_with_usage(
     # Most texts that are counted until the number in the footer is true: the first has as many digits as possible,
     # the second nearly always the true number.
     for _ in range(3 if used else 0):
-        text = body + writer(format).tail(request._replace(used=used), items)
+        text = body + writer(format).tail(replace(request, used=used), items)
         counted = count(text)
         if counted == used:
             return text, used
         used = counted
-    text = body + writer(format).tail(request._replace(used=0), items)
+    text = body + writer(format).tail(replace(request, used=0), items)
     return text, count(text)
 
 

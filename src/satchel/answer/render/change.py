@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from satchel.answer import weights
 from satchel.answer.render.frame import counted
@@ -25,7 +27,7 @@ TESTS_OF_FILE = 12
 """Tests of one file that are named; with more of them the file is named with their number."""
 
 
-class ChangeText(NamedTuple):
+class ChangeText(Struct, frozen=True):
     """The text of a change: `hunks` are lines for one block, each with a mark of ours before it, `notes` lines."""
 
     hunks: tuple[str, ...] = ()

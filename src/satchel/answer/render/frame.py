@@ -6,7 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from itertools import chain, groupby
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel.answer import weights
 from satchel.answer.render.labels import (
@@ -107,7 +110,7 @@ class Stop(StrEnum):
     COMPLETE = "everything relevant is shown"
 
 
-class RenderRequest(NamedTuple):
+class RenderRequest(Struct, frozen=True):
     """The frame of one answer. Every part of it costs tokens and is therefore counted.
 
     With `overview` three
@@ -161,7 +164,7 @@ class RenderRequest(NamedTuple):
     hunks_nonce: str = ""
 
 
-class FooterNote(NamedTuple):
+class FooterNote(Struct, frozen=True):
     """One line of the frame: its name in structured formats, its label in text, its entries, and how many more.
 
     With `is_listed` every entry has a line of its own, with `is_single` there is at most one. Without a label only the
@@ -474,7 +477,7 @@ def _failure_entries(request: RenderRequest) -> tuple[tuple[str, ...], int]:
 
 def failure_entry(failure: Failure) -> str:
     """Return `contexts: client/context.yaml:3: ... (the rest of it counts)`."""
-    return failure_text(failure._replace(message=f"{failure.source}: {failure.message}"))
+    return failure_text(replace(failure, message=f"{failure.source}: {failure.message}"))
 
 
 def failure_text(failure: Failure) -> str:

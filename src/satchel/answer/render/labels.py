@@ -29,7 +29,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby, pairwise, takewhile
 from operator import itemgetter
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel.safety.sanitize import inert, plain_name
 from satchel.sources import experiences
@@ -125,7 +127,7 @@ def labelled(pieces: Sequence[Piece], *, shown: bool, numbered: bool = False, cu
     numbered = numbered and shown
     ordered = joined_pieces(pieces) if shown else [*pieces]
     # Without their lines the labels are outside of a block.
-    labels = labelled_pieces(pieces) if shown else [piece._replace(name=plain_name(piece.name)) for piece in ordered]
+    labels = labelled_pieces(pieces) if shown else [replace(piece, name=plain_name(piece.name)) for piece in ordered]
     for piece, label, after in zip(ordered, labels, [*ordered[1:], None], strict=True):
         if numbered and before is not None and _is_one_definition(before, label):
             lines.append(f"{GAP} {before.end + 1}-{piece.start - 1}")
@@ -171,7 +173,7 @@ def joined_pieces(pieces: Iterable[Piece]) -> list[Piece]:
 
 def labelled_pieces(pieces: Iterable[Piece]) -> list[Piece]:
     """Return the joined pieces, each named as its label says: a class with its parts."""
-    return [(piece := _joined(run))._replace(name=_with_parts(piece.name, run)) for run in _runs(pieces)]
+    return [replace(piece := _joined(run), name=_with_parts(piece.name, run)) for run in _runs(pieces)]
 
 
 def _runs(pieces: Iterable[Piece]) -> list[list[Piece]]:
@@ -339,14 +341,14 @@ _GROUP_OF_TYPE = {
 _ENDING = pattern(r"[:\"\[]|\)\Z")
 
 
-class ItemSection(NamedTuple):
+class ItemSection(Struct, frozen=True):
     """A titled run of items; never empty."""
 
     title: str
     items: tuple[ContextItem, ...]
 
 
-class ShownEntity(NamedTuple):
+class ShownEntity(Struct, frozen=True):
     """One definition of a file, or one record (its path is empty).
 
     Without any name the entity is the file, named by its path. `start` and `end` are the lines of the entity itself
@@ -409,12 +411,12 @@ def entities(item: ContextItem, view: View) -> list[ShownEntity]:
         for name, group in groupby(owned, key=itemgetter(0))
     ]
     first, *rest = sorted(shown, key=lambda entity: -entity.score)
-    return [first._replace(imports=_plain_lines(item.pieces[:apart])), *rest]
+    return [replace(first, imports=_plain_lines(item.pieces[:apart])), *rest]
 
 
 def _plain_lines(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
     """Return the pieces of one entity, joined where they touch; lines without a name are part of nothing else."""
-    whole = (piece._replace(detail=Detail.FULL) if _is_nameless_span(piece) else piece for piece in pieces)
+    whole = (replace(piece, detail=Detail.FULL) if _is_nameless_span(piece) else piece for piece in pieces)
     return tuple(joined_pieces(whole))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import click
+from msgspec.structs import replace
 
 from satchel.cli import streams
 from satchel.cli.options import HELP_OPTIONS, Invocation, command, group, operation_command, options_of
@@ -82,7 +83,7 @@ def remember_command(invocation: Invocation, arguments: Json, *, supersede: bool
         link = {"action": STORE, "supersedes": opposed[0].id, "text": answered.text}
         answered = ask(invocation, REMEMBER, link)
     elif supersede:
-        answered = answered._replace(notes=(*answered.notes, NOTHING_REPLACED))
+        answered = replace(answered, notes=(*answered.notes, NOTHING_REPLACED))
     show(invocation, answered)
 
 

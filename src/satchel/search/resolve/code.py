@@ -12,7 +12,9 @@ from functools import cached_property, partial
 from itertools import accumulate, islice, takewhile
 from operator import itemgetter
 from string import ascii_letters, digits
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from satchel import lazy_numpy as np
 from satchel.search.resolve.answers import Answers
@@ -76,7 +78,7 @@ _AROUND_NAMES = frozenset(
 )
 
 
-class CodeDefinition(NamedTuple):
+class CodeDefinition(Struct, frozen=True):
     """A name that a file defines. `row` is its chunk, `owner` the qualified name around it."""
 
     path: str
@@ -97,7 +99,7 @@ class CodeDefinition(NamedTuple):
         return self.path, self.qualified
 
 
-class Module(NamedTuple):
+class Module(Struct, frozen=True):
     """The module of an import: a file, or in Go a folder. `inside` is a module written within the file."""
 
     path: str
@@ -131,7 +133,7 @@ def _is_in(position: Range, stretches: Sequence[Range]) -> bool:
     return at >= 0 and position[0] < stretches[at][1]
 
 
-class _Kept(NamedTuple):
+class _Kept(Struct, frozen=True):
     """A tree, the heads and bodies of functions that were not read for it, and the bytes that were."""
 
     tree: Tree

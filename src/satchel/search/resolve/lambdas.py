@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from satchel.search.resolve.places import last_name
 from satchel.search.resolve.syntax import CALLS, DOTTED, LEAVES, above, field_of
@@ -22,7 +24,7 @@ _INNER = frozenset({"function_type_parameters", "tuple_type", "parameter_types",
 _WRAPPERS = frozenset({"tuple_type_item", "required_parameter", "type_annotation", "parameter"})
 
 
-class Given(NamedTuple):
+class Given(Struct, frozen=True):
     """The types that a function declares for a lambda: of the object around its body, if any, and by position."""
 
     receiver: Node | None

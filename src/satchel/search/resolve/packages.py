@@ -6,7 +6,9 @@ import json
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from satchel.text import pattern
 
@@ -29,7 +31,7 @@ _COMMAS = pattern(rf"({_STRING})|,(?=\s*[\]}}])")
 _BUILT = pattern(r"^(?:build|cjs|dist|dist-src|es|esm|lib|out)/(?:(?:cjs|esm|mjs|types)/)?")
 
 
-class Alias(NamedTuple):
+class Alias(Struct, frozen=True):
     """A pattern of imports, with at most one `*`, and the paths below the root that it stands for, best first.
 
     It counts for files below the folder `scope`, as text that ends with a slash, or empty at the root.

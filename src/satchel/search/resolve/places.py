@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -19,7 +22,7 @@ class How(Enum):
     VALUE = "value"
 
 
-class Binding(NamedTuple):
+class Binding(Struct, frozen=True):
     """Where a name is bound: its node, how, and the nodes of its type and value where the syntax shows them.
 
     A name in a pattern, a part of the value, has neither.
@@ -80,7 +83,7 @@ def _variable(node: Node, parent: Node) -> Binding | None:
     value = parent.next_named_sibling if statement.type == "property_declaration" else None
     if value is not None and value.type == "property_delegate":
         value = _last_of_lambda(value)
-    return typed._replace(value=value if value is not None and value.type not in _NO_VALUES else None)
+    return replace(typed, value=value if value is not None and value.type not in _NO_VALUES else None)
 
 
 def _last_of_lambda(node: Node) -> Node | None:

@@ -32,7 +32,9 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from satchel.text import pattern
 from satchel.types import Kind
@@ -120,7 +122,7 @@ CAPTURES = tuple(mark.name.lower() for mark in Mark)
 """The capture of each mark."""
 
 
-class Grammar(NamedTuple):
+class Grammar(Struct, frozen=True):
     """A compiled language: `marks[i]` says what pattern i of `query` finds, `conditions[i]` when."""
 
     language: Language

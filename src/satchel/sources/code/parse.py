@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise, repeat
 from operator import add
 from time import thread_time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from satchel.sources.code.languages import Grammar, Mark
 from satchel.sources.code.syntax import Declaration, SyntaxFindings, collect
@@ -73,7 +75,7 @@ Read = Callable[[int, int], bool]
 """Reads the rows from one to before another; true if there was no error."""
 
 
-class _Block(NamedTuple):
+class _Block(Struct, frozen=True):
     """Rows `first` to `last`, blank ones at the end left out; `closed` if the last begins with a closing brace."""
 
     first: int
