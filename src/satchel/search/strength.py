@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -241,7 +241,7 @@ def sure_sentences(query: Query) -> str:
     return title_of(query) if is_long(query) else "\n".join(lines)
 
 
-class _Subject(Struct, frozen=True):
+class _Subject(NamedTuple):
     """The endings of the language of a question, none for English, and the words about its subject, each once."""
 
     endings: tuple[str, ...]
