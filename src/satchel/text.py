@@ -200,6 +200,12 @@ def terms_of(word: str) -> tuple[str, ...]:
     return terms
 
 
+def forget() -> None:
+    """Forget the terms of all words; they are found again when needed."""
+    _memo.clear()
+    stem.cache_clear()
+
+
 def analysed(word: str) -> tuple[str, ...]:
     """Return `terms_of` without keeping it, for a caller that keeps the terms of all of its words itself."""
     if word.isascii():

@@ -178,6 +178,11 @@ class StaticTable:
         vector: Vectors = self.embed_documents([text])[0]
         return vector
 
+    def forget(self) -> None:
+        """Let go of the files and of what is kept of words, until the next text."""
+        with self._guard:
+            self._entries = self._rows = None
+
     def _mapped(self) -> tuple[Entries, npt.NDArray[np.uint8]]:
         with self._guard:
             if self._entries is None or self._rows is None:
