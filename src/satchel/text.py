@@ -178,7 +178,7 @@ def _snowball(language: str) -> Callable[[str], str]:
     return stem_word
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """Return the stem of a lower-case word by Snowball: `caches` and `cached` meet in `cach`; 1 or 2 letters stay.
 
@@ -196,10 +196,16 @@ def terms_of(word: str) -> tuple[str, ...]:
     terms = _memo.get(word)
     if terms is None:
         terms = analysed(word)
-        if len(_memo) >= 200_000:  # memo limit
+        if len(_memo) >= 50_000:  # memo limit, 10 MB
             _memo.clear()
         _memo[word] = terms
     return terms
+
+
+def forget() -> None:
+    """Forget the terms of all words; they are found again when needed."""
+    _memo.clear()
+    stem.cache_clear()
 
 
 def analysed(word: str) -> tuple[str, ...]:

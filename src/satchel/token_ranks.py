@@ -13,6 +13,7 @@ import zlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -35,8 +36,11 @@ _PIECES = re.compile(
 LONGEST_MERGED = 512
 """Maximum bytes of a piece that is merged here: the time grows with the square, 3 ms for these."""
 
-MAX_PIECES = 20_000
-"""Pieces whose counts are kept, about 3 MB; one more, and all are forgotten."""
+MAX_PIECES = 10_000
+"""Pieces whose counts are kept, about 1.5 MB; one more, and the others are forgotten."""
+
+RANKS_KEPT = 4_096
+"""Pairs of parts whose rank is kept, about .6 MB: four of five that are looked for."""
 
 _NO_RANK = 1 << 32
 TOKENS = 199_998
@@ -89,6 +93,7 @@ class Ranks:
         """Take the keys of the tokens in ascending order, and the rank of each."""
         self._salt, self._keys, self._ranks = salt, keys, ranks
         self._counts: dict[str, int] = {}
+        self._rank = lru_cache(RANKS_KEPT)(self._found_rank)
 
     def count(self, text: str) -> int | None:
         """Return the number of tokens, None for a text that only the table can count."""
@@ -125,7 +130,7 @@ class Ranks:
                 ranks[at] = self._rank(parts[at] + parts[at + 1])
         return len(parts)
 
-    def _rank(self, token: bytes) -> int:
+    def _found_rank(self, token: bytes) -> int:
         key = int.from_bytes(_key(token, self._salt), "little")
         place = bisect_left(self._keys, key)
         return self._ranks[place] if place < len(self._keys) and self._keys[place] == key else _NO_RANK

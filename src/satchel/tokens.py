@@ -138,7 +138,7 @@ class _O200k:
 
 o200k = _O200k()
 
-MAX_LINES, LONGEST_LINE = 20_000, 1_000
+MAX_LINES, LONGEST_LINE = 5_000, 1_000
 """Lines whose counts are kept, above which all are forgotten, and characters of the longest of them."""
 
 _LINE_START = re.compile(r"\n(?!/)(?=[^\S\n]*+\S)")

@@ -153,6 +153,7 @@ class StaticTable:
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._entries: Entries | None = None
+        self._file: mmap.mmap | None = None
         self._rows: npt.NDArray[np.uint8] | None = None
 
     @cached_property
@@ -176,13 +177,21 @@ class StaticTable:
     def embed_query(self, text: str) -> Vectors:
         """Return the vector of one text."""
         vector: Vectors = self.embed_documents([text])[0]
+        if self._file is not None and hasattr(mmap, "MADV_DONTNEED"):
+            self._file.madvise(mmap.MADV_DONTNEED)  # the system maps much around each row; it keeps the pages anyway
         return vector
+
+    def forget(self) -> None:
+        """Let go of the files and of what is kept of words, until the next text."""
+        with self._guard:
+            self._entries = self._file = self._rows = None
 
     def _mapped(self) -> tuple[Entries, npt.NDArray[np.uint8]]:
         with self._guard:
             if self._entries is None or self._rows is None:
                 self._entries = Entries(np.frombuffer(_map(WORDS_FILE), dtype=f"S{CELL_BYTES + 1}"))
-                self._rows = np.frombuffer(_map(TABLE_FILE), dtype=np.uint8).reshape(-1, DIMENSION // 2)
+                self._file = _map(TABLE_FILE)
+                self._rows = np.frombuffer(self._file, dtype=np.uint8).reshape(-1, DIMENSION // 2)
             return self._entries, self._rows
 
 

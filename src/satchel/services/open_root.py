@@ -323,6 +323,10 @@ class OpenRoot:
                 self.store.settle()
                 report = self._build(progress, should_stop)
         self.vectors.fill_from_table(should_stop)
+        from satchel.index.leftovers import MANY_FILES, give_back
+
+        if report.added + report.changed >= MANY_FILES:
+            give_back(self.vectors.embedder)
         self._notes = report.notes
         if not (report.interrupted or self.lacks_history):  # else the next question continues
             self._refreshed = time.monotonic()

@@ -129,6 +129,12 @@ def _current() -> _Table:
     return _table
 
 
+def forget() -> None:
+    """Begin a new table; it is made again by the texts that come."""
+    global _table
+    _table = _Table()
+
+
 class TermCounts(Struct, frozen=True):
     """Terms of some pieces: parallel columns ordered by piece, and of each piece its length in terms and in words."""
 

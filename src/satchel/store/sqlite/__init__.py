@@ -296,7 +296,7 @@ class SqliteStore(DatabaseStore):
             idle = self._idle.pop() if self._idle else None
         connection = idle or self._open()
         if idle is None:
-            connection.execute("PRAGMA cache_size=-4096")  # it only reads, and the system keeps the pages of the file
+            connection.execute("PRAGMA cache_size=-2048")  # it only reads, and the system keeps the pages of the file
         run = partial(self._rows_of, connection)
         state = StoreSnapshot(self, run)
         try:
