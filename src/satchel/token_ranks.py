@@ -19,6 +19,7 @@ from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 
+from satchel import lazy_numpy as np
 from satchel.system import state_files
 
 _FORM = f"satchel o200k ranks 1 {sys.byteorder}\n".encode()
@@ -91,8 +92,11 @@ class Ranks:
 
 def _key(token: bytes, salt: bytes) -> int:
     """Return the bytes of a short token as a number, of a longer one those of a digest that nobody can foresee."""
-    short = token if len(token) <= 8 else blake2b(token, digest_size=8, key=salt).digest()  # bytes of a key
-    return int.from_bytes(short, "little")
+    return int.from_bytes(_key_bytes(token, salt), "little")
+
+
+def _key_bytes(token: bytes, salt: bytes) -> bytes:
+    return token.ljust(8, b"\0") if len(token) <= 8 else blake2b(token, digest_size=8, key=salt).digest()
 
 
 def read(path: Path) -> Ranks | None:
@@ -115,9 +119,10 @@ def write(path: Path, decode: Callable[[list[list[int]]], list[str | None]]) -> 
     """Write the file, with the function of the tokenizer that returns the text of each list of tokens."""
     salt = os.urandom(_SALT_BYTES)
     texts = decode([[rank] for rank in range(TOKENS)])
-    plain = ((text, rank) for rank, text in enumerate(texts) if text and (text.isascii() or _PLAIN.fullmatch(text)))
-    rows = sorted((_key(text.encode(), salt), rank) for text, rank in plain)
-    keys, ranks = (array(form, column) for form, column in zip("QI", zip(*rows, strict=True), strict=True))
+    plain = [rank for rank, text in enumerate(texts) if text and (text.isascii() or _PLAIN.fullmatch(text))]
+    keys = np.frombuffer(b"".join([_key_bytes((texts[rank] or "").encode(), salt) for rank in plain]), dtype="<u8")
+    order = np.argsort(keys, kind="stable")
+    keys, ranks = keys[order].astype(np.uint64), np.array(plain, dtype=np.uint32)[order]
     body = salt + keys.tobytes() + ranks.tobytes()
     path.parent.mkdir(parents=True, exist_ok=True)
     state_files.replace(path, _FORM + zlib.crc32(body).to_bytes(4, "little") + body)
