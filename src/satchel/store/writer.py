@@ -465,7 +465,7 @@ def _document_row(entry: SegmentDocument, segment: int, position: int) -> tuple[
     stem = name.rpartition(".")[0] or name
     return (
         entry.document_id, new.kind, new.key, name, stem, extraction.language, new.content_hash, new.size, new.mtime_ns,
-        new.changed_ns, extraction.line_count, new.secondary, new.title, json.dumps(new.tags),
+        new.changed_ns, extraction.line_count, new.secondary, new.title, json.dumps(new.tags) if new.tags else "[]",
         json.dumps(dict(new.fields)), new.created, new.updated, new.importance, new.origin, entry.first_chunk,
         entry.first_chunk + len(extraction.parts) - 1, False, segment, position, new.workspace,
     )  # fmt: skip
