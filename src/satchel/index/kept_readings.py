@@ -1,4 +1,4 @@
-"""What was read of the files of a branch, kept in a file: who switches to it again has nothing to parse."""
+"""What was read of the files of a branch, kept in a file, so that a later switch to it has nothing to parse."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class KeptReadings:
             for found in takewhile(lambda _: not should_stop(), self._found(wanted)):
                 batches.setdefault(found.batch, []).append(found.stamped)
             return [readings for batch, asked in batches.items() if (readings := self._restored(batch, asked))]
-        except (zlib.error, msgspec.MsgspecError):
+        except (KeyError, ValueError, zlib.error, msgspec.MsgspecError):  # after a loss of power the file may be uneven
             self._forget()
         except apsw.Error:
             self.close()
@@ -81,10 +81,10 @@ class KeptReadings:
         assert self._connection is not None
         ((body,),) = rows(self._connection, "SELECT body FROM batches WHERE age = ?", (batch,))
         shared = msgspec.msgpack.decode(zlib.decompress(body), type=Shared)
-        of_path = {reading.path: reading for reading in shared.readings}
+        same = {(reading.path, reading.content_hash): reading for reading in shared.readings}
         restored = []
         for now in asked:
-            reading = of_path[now.path]
+            reading = same[now.path, now.content_hash]
             assert reading.extraction is not None
             reading.extraction.vocabulary = shared.vocabulary
             restored.append(replace(reading, size=now.size, mtime_ns=now.mtime_ns, changed_ns=now.changed_ns))
@@ -129,7 +129,7 @@ class KeptReadings:
         connection, self._connection = self._connection, None
         if connection is None:
             return
-        with closing(connection), suppress(apsw.Error):
+        with closing(connection), suppress(apsw.Error), connection:
             _drop_oldest(connection)
 
 

@@ -102,6 +102,9 @@ class _Table(dict[bytes, int]):
         """Return the terms of all runs, and a row of spans per run: copies, since another thread may add runs."""
         with self._guard:
             every, spans, numbers = self._terms, self._spans, self._numbers
+            found: list[str] = []
+            rows: list[int] = []
+            first = len(every)
             for run in map(bytes.decode, self._new):
                 if run.isascii() and run.isidentifier():
                     terms: Sequence[str] = words.analysed(run)
@@ -110,9 +113,10 @@ class _Table(dict[bytes, int]):
                     pieces = words.words(run)
                     terms = [term for word in pieces for term in words.analysed(word)]
                     count, written = len(pieces), sum(len(words.written_terms(word)) for word in pieces)
-                spans.extend((len(every), len(terms), count, written))
-                for term in terms:
-                    every.append(numbers.setdefault(term, len(numbers)))
+                rows += (first + len(found), len(terms), count, written)
+                found += terms
+            spans.extend(rows)
+            every.extend([numbers.setdefault(term, len(numbers)) for term in found])
             self._new.clear()
             self.vocabulary += [*islice(reversed(numbers), len(numbers) - len(self.vocabulary))][::-1]
             return np.array(every, dtype=np.uint32), np.array(spans, dtype=np.uint32).reshape(-1, 4)

@@ -225,9 +225,12 @@ def encode_postings(
     vocabulary: Sequence[str], posted: Sequence[tuple[IntArray, IntArray, IntArray]]
 ) -> Iterator[tuple[str, bytes]]:
     """Yield (term, blob) in the order of terms from (terms, units, counts) of each field, ascending."""
-    blobs = [_encode_field(len(vocabulary), *field) for field in posted]
-    for number in sorted(set().union(*blobs), key=vocabulary.__getitem__):
-        yield vocabulary[number], _sealed(b"".join([field.get(number, _ABSENT) for field in blobs]))
+    first, *others = [_encode_field(len(vocabulary), *field) for field in posted]
+    # Most terms are in the first field alone.
+    rest = {number: b"".join([field.get(number, _ABSENT) for field in others]) for number in set().union(*others)}
+    nothing = _ABSENT * len(others)
+    for number in sorted(first.keys() | rest.keys(), key=vocabulary.__getitem__):
+        yield vocabulary[number], _sealed(first.get(number, _ABSENT) + rest.get(number, nothing))
 
 
 def _encode_field(term_count: int, terms: IntArray, units: IntArray, counts: IntArray) -> dict[int, bytes]:

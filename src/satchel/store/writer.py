@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -255,12 +255,16 @@ class Writer:
         )
         connection.executemany("INSERT INTO texts VALUES ($1, $2)", map(_text_row, entries))
         connection.executemany(
-            "INSERT INTO chunks VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)", _each(entries, _chunk_rows)
+            "INSERT INTO chunks VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            [row for entry in entries for row in _chunk_rows(entry)],
         )
-        connection.executemany("INSERT INTO definitions VALUES ($1, $2, $3, $4)", _each(entries, _definition_rows))
         connection.executemany(
-            "INSERT INTO edges VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-            (edge for edge in _each(entries, _edge_rows) if _is_name(edge[2])),
+            "INSERT INTO definitions VALUES ($1, $2, $3, $4)",
+            [row for entry in entries for row in _definition_rows(entry)],
+        )
+        connection.executemany(
+            "INSERT INTO edges VALUES ($1, $2, $3, 1.0) ON CONFLICT DO NOTHING",
+            [edge for entry in entries for edge in _edge_rows(entry) if _is_name(edge[2])],
         )
         segment.entries += entries
 
@@ -455,20 +459,13 @@ class Writer:
         self.set_meta("revision", str(int(revision) + 1))
 
 
-def _each(
-    entries: Sequence[SegmentDocument], rows: Callable[[SegmentDocument], Iterator[tuple[Any, ...]]]
-) -> Iterator[tuple[Any, ...]]:
-    for entry in entries:
-        yield from rows(entry)
-
-
 def _document_row(entry: SegmentDocument, segment: int, position: int) -> tuple[Any, ...]:
     new, extraction = entry.document, entry.document.extraction
     name = new.key.rpartition("/")[2]
     stem = name.rpartition(".")[0] or name
     return (
         entry.document_id, new.kind, new.key, name, stem, extraction.language, new.content_hash, new.size, new.mtime_ns,
-        new.changed_ns, extraction.line_count, new.secondary, new.title, json.dumps(new.tags),
+        new.changed_ns, extraction.line_count, new.secondary, new.title, json.dumps(new.tags) if new.tags else "[]",
         json.dumps(dict(new.fields)), new.created, new.updated, new.importance, new.origin, entry.first_chunk,
         entry.first_chunk + len(extraction.parts) - 1, False, segment, position, new.workspace,
     )  # fmt: skip
@@ -480,18 +477,23 @@ def _text_row(entry: SegmentDocument) -> tuple[int, bytes]:
     return entry.document_id, document.packed or zlib.compress(document.text.encode(), 1)
 
 
-def _chunk_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
+def _chunk_rows(entry: SegmentDocument) -> list[tuple[Any, ...]]:
     seen: dict[str, int] = {}
+    chunks = []
     for row, part in enumerate(entry.document.extraction.parts, entry.first_chunk):
-        twin = seen[part.name] = seen.get(part.name, 0) + 1
-        yield (row, entry.document_id, part.role, part.name, twin, part.start, part.end, part.signature, part.summary)
+        role, name, start, end, signature, summary, *_ = part
+        twin = seen[name] = seen.get(name, 0) + 1
+        chunks.append((row, entry.document_id, role, name, twin, start, end, signature, summary))
+    return chunks
 
 
-def _definition_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
-    for row, part in enumerate(entry.document.extraction.parts, entry.first_chunk):
-        for definition in part.definitions:
-            if _is_name(definition.name):
-                yield (row, definition.name, definition.owner, definition.line)
+def _definition_rows(entry: SegmentDocument) -> list[tuple[Any, ...]]:
+    return [
+        (row, name, owner, line)
+        for row, part in enumerate(entry.document.extraction.parts, entry.first_chunk)
+        for name, owner, line in part.definitions
+        if _is_name(name)
+    ]
 
 
 def _is_name(text: str) -> bool:
@@ -499,19 +501,17 @@ def _is_name(text: str) -> bool:
     return len(text) * 4 <= LONGEST_NAME_BYTES or len(text.encode()) <= LONGEST_NAME_BYTES
 
 
-def _edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
-    """Yield the edges of each part, and as edges of the first chunk those of the whole document."""
+def _edge_rows(entry: SegmentDocument) -> list[tuple[int, EdgeType, str]]:
+    """Return the edges of each part, and as edges of the first chunk those of the whole document."""
     first, contains = entry.first_chunk, EdgeType.CONTAINS
-    for item in entry.document.extraction.imports:
-        yield (first, EdgeType.IMPORTS, item.target, 1.0)
-    for reference in entry.document.references:
-        yield (first, reference.type, reference.target, 1.0)
+    edges = [(first, EdgeType.IMPORTS, item.target) for item in entry.document.extraction.imports]
+    edges += [(first, kind, target) for kind, target in entry.document.references]
     for row, part in enumerate(entry.document.extraction.parts, first):
-        for reference in part.references:
-            yield (row, reference.type, reference.target, 1.0)
+        edges += [(row, kind, target) for kind, target in part.references]
         owner = part.name.rpartition(".")[0]
         if owner:
-            yield (row, contains, owner, 1.0)
+            edges.append((row, contains, owner))
+    return edges
 
 
 def _moved(fields: str, workspace: str) -> str:

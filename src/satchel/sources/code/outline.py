@@ -195,7 +195,7 @@ MAX_SUMMARY = 200
 _MARKER = re.compile(r"\s*(?:/\*+!?|\*+/|\*(?!\*)|//[/!]*|#+(?!!)|--+)?[ \t]?")
 _CLOSING = re.compile(r"\s*\*+/\s*\Z")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-_QUOTES = re.compile(r"\A[A-Za-z]{0,2}(\"\"\"|'''|\"|')(.*?)(?:\1)?\Z", re.DOTALL)
+_OPENING = re.compile(r"[A-Za-z]{0,2}(\"\"\"|'''|\"|')")
 _SENTENCE = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?](?=\s|\Z)")
 _PRAGMA = re.compile(
     r"(?:eslint|prettier|tslint|jshint|istanbul|c8|v8|noqa|nosec|type:|mypy:|pylint|ruff|nolint|NOLINT|clang-format|rubocop"
@@ -213,8 +213,9 @@ def of_comment(lines: Iterable[str]) -> str:
 
 def of_docstring(literal: str) -> str:
     """Return the first sentence of a string literal as written in the source, prefix and quotes included."""
-    match = _QUOTES.match(literal)
-    return _first_sentence((match[2] if match else literal).split("\n"))
+    match = _OPENING.match(literal)
+    text = literal[match.end() :].removesuffix(match[1]) if match else literal
+    return _first_sentence(text.split("\n"))
 
 
 def _first_sentence(lines: Iterable[str]) -> str:
