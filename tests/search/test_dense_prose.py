@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from satchel import Satchel
@@ -84,3 +87,22 @@ def test_why_knows_what_was_found_by_meaning(satchel: Satchel) -> None:
     assert "likeness" in {signal.name for signal in standing.signals}
     (other,) = satchel.why("docs/garden.md", "fast automobile", types=["docs"])
     assert not other.is_shown
+
+
+def test_sections_are_searched_at_once_where_the_question_becomes_a_vector(root: Path) -> None:
+    searched_in: dict[str, set[str]] = {}
+
+    class Told(HashEmbedder):
+        def embed_query(self, text: str) -> npt.NDArray[np.float32]:
+            searched_in.setdefault(text, set()).add(threading.current_thread().name)
+            return super().embed_query(text)
+
+    with Satchel.open(root, embedder=Told(synonyms=SYNONYMS, dimension=256)) as satchel:
+        satchel.index()
+        before = threading.active_count()
+        assert satchel.assemble("the quick car").items
+        assert threading.active_count() == before
+        assert "the quick car" not in searched_in
+        satchel.embed()
+        assert satchel.assemble("the quick car").items
+        assert searched_in["the quick car"] == {"satchel-worker"}

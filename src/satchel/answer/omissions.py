@@ -152,8 +152,29 @@ class PlaceList(Struct, frozen=True):
         return (*written, *([f"- and {self.more:,} more"] if self.listed and self.more else []))
 
 
-def places(packing: Packing, terms: AbstractSet[str], limit: int, hops: Sequence[Hop] = ()) -> PlaceList:
-    """Return at most `limit` of the best places that are not shown.
+class Passage(Struct, frozen=True):
+    """Lines of a definition that is not shown: all of them, or a part of a long one."""
+
+    id: str
+    title: str
+    path: str
+    start: int
+    end: int
+
+    @property
+    def lines(self) -> Range:
+        """Its first and its last line."""
+        return self.start, self.end
+
+
+KnownPlaces = dict[tuple[Passage, ...], NamedPlace]
+"""The places that the texts of one answer named so far, by their passages."""
+
+
+def places(
+    packing: Packing, terms: AbstractSet[str], limit: int, hops: Sequence[Hop] = (), known: KnownPlaces | None = None
+) -> PlaceList:
+    """Return at most `limit` of the best places that are not shown; those in `known` are taken from there.
 
     First come hops, those in use last; then the matches by file; then the hops that follow them, which a full list
     cuts off. The number of others counts matches, not hops.
@@ -161,7 +182,11 @@ def places(packing: Packing, terms: AbstractSet[str], limit: int, hops: Sequence
     hops = sorted(hops, key=lambda hop: not hop.precedes_used)
     first_hops = [hop for hop in hops if not hop.follows_matches][: weights.HOP_PLACES]
     unshown, others = _unshown(packing, first_hops, max(limit - len(first_hops), 0))
-    matches = [_place(passages, lines, terms) for passages, lines in unshown]
+    known = {} if known is None else known
+    for passages, lines in unshown:
+        if passages not in known:
+            known[passages] = _place(passages, lines, terms)
+    matches = [known[passages] for passages, _ in unshown]
     paths = [*dict.fromkeys(match.path for match in matches)]
     matches.sort(key=lambda match: paths.index(match.path))
     together = {(hop.path, hop.start): hop.why for hop in hops if hop.is_changed_together}
@@ -181,22 +206,7 @@ def places(packing: Packing, terms: AbstractSet[str], limit: int, hops: Sequence
     return PlaceList(tuple(listed), others)
 
 
-class _Passage(Struct, frozen=True):
-    """Lines of a definition that is not shown: all of them, or a part of a long one."""
-
-    id: str
-    title: str
-    path: str
-    start: int
-    end: int
-
-    @property
-    def lines(self) -> Range:
-        """Its first and its last line."""
-        return self.start, self.end
-
-
-def _unshown(packing: Packing, hops: Sequence[Hop], limit: int) -> tuple[list[tuple[list[_Passage], Lines]], int]:
+def _unshown(packing: Packing, hops: Sequence[Hop], limit: int) -> tuple[list[tuple[tuple[Passage, ...], Lines]], int]:
     """Return the best definitions of which nothing is shown, and what is left of long ones: their best passages.
 
     The number is that of the definitions beyond these.
@@ -211,7 +221,7 @@ def _unshown(packing: Packing, hops: Sequence[Hop], limit: int) -> tuple[list[tu
     waiting.sort(key=lambda pair: (-pair[1].value, pair[1].chunk.id, pair[1].first_line))
     begun = {candidate.chunk.id for candidate in packing.shown}
     shown = {group.key: group.ranges for groups in packing.groups.values() for group in groups.values()}
-    best: dict[tuple[str, str], tuple[list[_Passage], Lines]] = {}
+    best: dict[tuple[str, str], tuple[list[Passage], Lines]] = {}
     others = set[tuple[str, str]]()
     for section, candidate in waiting:
         chunk, lines = candidate.chunk, section.lines.get(candidate.group)
@@ -229,7 +239,7 @@ def _unshown(packing: Packing, hops: Sequence[Hop], limit: int) -> tuple[list[tu
         is_new = all(other.lines != passage.lines for other in passages)
         if is_new and sum(other.id == passage.id for other in passages) < PASSAGES:
             passages.append(passage)
-    return list(best.values()), len(others)
+    return [(tuple(passages), lines) for passages, lines in best.values()], len(others)
 
 
 def _is_place(candidate: Candidate, *, is_begun: bool) -> bool:
@@ -238,7 +248,7 @@ def _is_place(candidate: Candidate, *, is_begun: bool) -> bool:
     return has_lines and (not is_begun or is_long_function(candidate.chunk))
 
 
-def _passage(candidate: Candidate, lines: Lines, *, is_whole: bool) -> _Passage:
+def _passage(candidate: Candidate, lines: Lines, *, is_whole: bool) -> Passage:
     """Return the lines of a candidate with steps; if `is_whole`, those of its definition, unless it is a long one.
 
     All lines of a definition of `LONG_PLACE` are too many to be opened in one look. Those outside of definitions at the
@@ -251,9 +261,9 @@ def _passage(candidate: Candidate, lines: Lines, *, is_whole: bool) -> _Passage:
         if chunk.role is Role.GAP:
             start = next((line for line in range(start, end) if not _is_remark(lines.lines[line - 1])), end)
         if end - start < LONG_PLACE:
-            return _Passage(chunk.id, chunk.title, location.path, start, end)
+            return Passage(chunk.id, chunk.title, location.path, start, end)
     start, end = outer_range(_ranges_left(candidate))
-    return _Passage(chunk.id, chunk.title, location.path, start, end)
+    return Passage(chunk.id, chunk.title, location.path, start, end)
 
 
 def _is_remark(text: str) -> bool:
@@ -302,7 +312,7 @@ def _hop_place(hop: Hop) -> NamedPlace:
     )
 
 
-def _place(passages: Sequence[_Passage], lines: Lines, terms: AbstractSet[str]) -> NamedPlace:
+def _place(passages: Sequence[Passage], lines: Lines, terms: AbstractSet[str]) -> NamedPlace:
     first = passages[0]
     texts = lines.lines[first.start - 1 : first.end]
     best = best_line(texts, terms)

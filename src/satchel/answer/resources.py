@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from satchel.embed import Embedder
 
 
-OpenExecutor = Callable[[], "Executor"]
-"""Returns the executor to search in; called only if several sections are searched at once."""
+OpenExecutor = Callable[[], "Executor | None"]
+"""Returns the executor to search in, None where no search waits for anything; called only for several sections."""
 
 
 class Resources(Struct, frozen=True):

@@ -15,7 +15,7 @@ from satchel.answer import weights
 from satchel.answer.fill_policy import FILL, FillPolicy
 from satchel.answer.inputs import ITEM_SHARE
 from satchel.answer.items import build_items, linked, shortened
-from satchel.answer.omissions import PlaceList, left_out, listed, omission_of, omissions, places
+from satchel.answer.omissions import KnownPlaces, PlaceList, left_out, listed, omission_of, omissions, places
 from satchel.answer.packing import BUDGET, FRAMES, LIMIT, SMALLEST_PIECE, VALUE, Inputs, Packing
 from satchel.answer.plans import Plan
 from satchel.answer.render import RenderRequest, Stop, render, render_with_usage
@@ -165,12 +165,13 @@ class Filling(Struct, frozen=True):
 
 
 class Page:
-    """Writes and counts the text of a packing. Items are built once for each group."""
+    """Writes and counts the text of a packing. Items are built once for each group, places once for their lines."""
 
     def __init__(self, filling: Filling, frame: RenderRequest, packing: Packing) -> None:
         self.filling, self._frame, self.packing = filling, frame, packing
         self._built: dict[Group, ContextItem] = {}
         self._hops: dict[tuple[Group, ...], Sequence[Hop]] = {}
+        self._places: KnownPlaces = {}
 
     def write(self, changed: Sequence[ContextItem] = (), related: int = 0, *, max_places: int | None = None) -> Fitted:
         """Return the text of what is packed; of `changed` items, with the names of so many `related` definitions.
@@ -191,7 +192,7 @@ class Page:
         shown = summarised(self._frame, items, packing) if filling.form.show_meta else self._frame
         hops = self._next()
         limit = budget.places if max_places is None else max_places
-        named = places(packing, filling.terms, limit, hops) if limit else PlaceList()
+        named = places(packing, filling.terms, limit, hops, self._places) if limit else PlaceList()
         stopped = PLACES if named.listed and stopped != WEAK else stopped
         shown = replace(shown, related=related, places=named.lines)
         if budget.max_tokens >= 300:  # smallest budget (tokens) whose footer states the tokens used

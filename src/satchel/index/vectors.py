@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,10 +66,16 @@ class IndexVectors:
         """The embedder in force, None for words only."""
         return self.choice.embedder
 
-    @property
-    def waits(self) -> bool:
-        """Whether there is an embedder that needs milliseconds or a network."""
-        return self.embedder is not None and not self.embedder.is_table
+    def waits(self, stores: Iterable[Store]) -> bool:
+        """Return whether a question to these stores waits for an embedder that needs milliseconds or a network.
+
+        It is only asked where there are vectors that it made.
+        """
+        embedder = self.embedder
+        if embedder is None or embedder.is_table:
+            return False
+        kinds, made_by = embedded_kinds(self._settings, embedder), fingerprint(embedder)
+        return any(len(store.nearness(kind, made_by).rows) for store in stores for kind in kinds)
 
     def _stores(self) -> list[tuple[StorePlace, tuple[Kind, ...]]]:
         """Return the stores that exist with their kinds that get vectors."""

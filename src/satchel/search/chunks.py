@@ -97,6 +97,12 @@ def chunks_of(store: Store, rows: Iterable[int]) -> dict[int, tuple[StoredChunk,
     return {row: (part, chunk_of(document, part)) for row, (document, part) in stored_rows(store, rows).items()}
 
 
+def records_of(store: Store, rows: Iterable[int]) -> dict[int, tuple[Document, StoredChunk, Chunk]]:
+    """Return stored chunks by row, each with its document and its `chunk_of`, in the order of the rows."""
+    found = stored_rows(store, rows).items()
+    return {row: (document, part, chunk_of(document, part)) for row, (document, part) in found}
+
+
 def definitions_of(store: Store, limit: int, names: Sequence[str]) -> dict[str, list[DefinitionRow]]:
     """Return the definitions of each name; none of a name that more than `limit` chunks define."""
     rows: dict[str, list[DefinitionRow]] = {name: [] for name in names}

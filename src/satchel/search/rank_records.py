@@ -28,7 +28,7 @@ from satchel import lazy_numpy as np
 from satchel.intent import Intent
 from satchel.search import bm25, weights
 from satchel.search.bm25 import FloatArray, Occurrences
-from satchel.search.chunks import chunk_of, identity_of, stored_rows
+from satchel.search.chunks import identity_of, records_of
 from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters, SearchStrategy
 from satchel.search.lessons import BEARS, FILE, WORK, Bearing, bearing
@@ -39,7 +39,7 @@ from satchel.sources.roles import asks_for_routine, is_routine_commit
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import IntArray, Lexicon
-from satchel.types import LESSON_KINDS, Hit, Kind, ScoredSpan, Signal
+from satchel.types import LESSON_KINDS, Chunk, Hit, Kind, ScoredSpan, Signal
 from satchel.vocabulary import DAY_SECONDS, MISSING_TIER_WEIGHT, TIER_WEIGHTS, Axis, OutcomeStatus
 
 NOTE_SPAN_SHARE = 0.05
@@ -474,6 +474,7 @@ class _Picked(Struct):
     """A record with its matching chunks, best first."""
 
     document: Document
+    chunk: Chunk
     parts: list[StoredChunk]
     positions: list[int]
 
@@ -490,19 +491,18 @@ def _pick(
         taken = frozenset(list(dict.fromkeys(groups))[:limit])
         kept = [index for index, group in enumerate(groups) if group in taken]
         positions, rows, groups = positions[kept], *([row[n] for n in kept] for row in (rows, groups))
-    stored = ranking.lexicon.stored(stored_rows, positions.tolist(), partial(stored_rows, store))
+    stored = ranking.lexicon.stored(records_of, positions.tolist(), partial(records_of, store))
     for position, row, group in zip(positions.tolist(), rows, groups, strict=True):
-        document, part = stored[row]
+        document, part, chunk = stored[row]
         if filters.admits(document, part.name) and (group in picked or len(picked) < limit):
-            record = picked.setdefault(group, _Picked(document, [], []))
+            record = picked.setdefault(group, _Picked(document, chunk, [], []))
             record.parts.append(part)
             record.positions.append(position)
 
 
 def _hit(ranking: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
     position, part = record.positions[0], record.parts[0]
-    document = record.document
-    chunk = chunk_of(document, part)
+    document, chunk = record.document, record.chunk
     moment = document.updated or document.created
     boosts = beside_words(document.kind, document.fields.get("confidence_tier"), document.importance, moment, now)
     is_wanted = ranking.wants_routine and document.kind is Kind.COMMIT

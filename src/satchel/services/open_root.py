@@ -496,8 +496,13 @@ class OpenRoot:
         sizes = {"index": self.index_place.size(), "memory": self.memory_place.size()}
         return status_of(self.store, self.places.root, self.places.index, self.build_options().walk, sizes, should_stop)
 
-    def _open_executor(self) -> Threads:
-        """Return the threads that search sections, started at the first question with several."""
+    def _open_executor(self, *stores: Store | None) -> Threads | None:
+        """Return the threads that search sections, started at the first question with several that wait; else None.
+
+        Words in local files wait for nothing: threads of one interpreter would only add their own cost.
+        """
+        if not (self.settings.store_url or self.vectors.waits(filter(None, stores))):
+            return None
         from satchel.system.threads import Threads  # here, because it brings logging with it
 
         with self._executor_guard:
@@ -523,13 +528,11 @@ class OpenRoot:
         """Return what the pipeline works with; `prefix` is before paths where several workspaces answer."""
         from satchel.answer.resources import Resources
 
-        # Words in local files wait for nothing: threads of one interpreter would only add their own cost.
-        waits = self.vectors.waits or bool(self.settings.store_url)
         return Resources(
             store,
             self.lines,
             self.key,
-            self._open_executor if waits else None,
+            partial(self._open_executor, store, memory),
             self.settings.redact_allow,
             memory,
             self.line_counts.of,

@@ -22,7 +22,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, pairwise, starmap
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 from zlib import crc32
@@ -476,13 +476,20 @@ class Lexicon:
 
     def postings(self, terms: Sequence[str]) -> list[TermPostings]:
         """Return the postings of each term, live units only, ascending; empty for an unknown term."""
-        listed = {term: number for number, term in enumerate(dict.fromkeys(terms))}
+        found = _table(self._read, TermPostings, _size).through([*dict.fromkeys(terms)], self._postings)
+        return [found[term] for term in terms]
+
+    def _postings(self, terms: Sequence[str]) -> dict[str, TermPostings]:
         fields = []
-        for numbers, units, counts in self.runs([*listed]):
-            ends = np.searchsorted(numbers, np.arange(len(listed)), side="right").tolist()
-            fields.append([(units[start:end], counts[start:end]) for start, end in pairwise([0, *ends])])
-        rows = [TermPostings(*row) for row in zip(*fields, strict=True)]
-        return [rows[listed[term]] for term in terms]
+        for numbers, units, counts in self.runs(terms):
+            ends = np.searchsorted(numbers, np.arange(len(terms)), side="right").tolist()
+            # Each is a copy, because a part of an array keeps all of it.
+            fields.append([(units[own].copy(), counts[own].copy()) for own in starmap(slice, pairwise([0, *ends]))])
+        return {term: TermPostings(*row) for term, *row in zip(terms, *fields, strict=True)}
+
+
+def _size(postings: TermPostings) -> int:
+    return 1_500 + sum(column.nbytes for field in postings for column in field)
 
 
 def _state(segments: Sequence[Segment]) -> tuple[list[tuple[int, bytes]], list[bytes]]:

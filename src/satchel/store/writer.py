@@ -481,18 +481,19 @@ def _chunk_rows(entry: SegmentDocument) -> list[tuple[Any, ...]]:
     seen: dict[str, int] = {}
     chunks = []
     for row, part in enumerate(entry.document.extraction.parts, entry.first_chunk):
-        role, name, start, end, signature, summary, *_ = part
-        twin = seen[name] = seen.get(name, 0) + 1
-        chunks.append((row, entry.document_id, role, name, twin, start, end, signature, summary))
+        twin = seen[part.name] = seen.get(part.name, 0) + 1
+        chunks.append(
+            (row, entry.document_id, part.role, part.name, twin, part.start, part.end, part.signature, part.summary)
+        )
     return chunks
 
 
 def _definition_rows(entry: SegmentDocument) -> list[tuple[Any, ...]]:
     return [
-        (row, name, owner, line)
+        (row, definition.name, definition.owner, definition.line)
         for row, part in enumerate(entry.document.extraction.parts, entry.first_chunk)
-        for name, owner, line in part.definitions
-        if _is_name(name)
+        for definition in part.definitions
+        if _is_name(definition.name)
     ]
 
 
@@ -505,9 +506,9 @@ def _edge_rows(entry: SegmentDocument) -> list[tuple[int, EdgeType, str]]:
     """Return the edges of each part, and as edges of the first chunk those of the whole document."""
     first, contains = entry.first_chunk, EdgeType.CONTAINS
     edges = [(first, EdgeType.IMPORTS, item.target) for item in entry.document.extraction.imports]
-    edges += [(first, kind, target) for kind, target in entry.document.references]
+    edges += [(first, reference.type, reference.target) for reference in entry.document.references]
     for row, part in enumerate(entry.document.extraction.parts, first):
-        edges += [(row, kind, target) for kind, target in part.references]
+        edges += [(row, reference.type, reference.target) for reference in part.references]
         owner = part.name.rpartition(".")[0]
         if owner:
             edges.append((row, contains, owner))
