@@ -104,7 +104,7 @@ class Candidate:
     trust: Trust = Trust.DATA
     body: str = ""
 
-    @cached_property
+    @property
     def chunk(self) -> Chunk:
         """The chunk that is shown."""
         return self.hit.chunk
