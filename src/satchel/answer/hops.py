@@ -296,7 +296,7 @@ class _PlaceFinder:
         first, last = file.range(ranges[0][0], ranges[-1][1])
         file.read(first, last)
         followed = self._followed(file, ranges)
-        file.read_heads(followed)
+        file.read_bindings(followed)
         if file.root is None:
             return
         for name in followed:

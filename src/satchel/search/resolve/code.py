@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cached_property, partial
-from itertools import accumulate, islice, takewhile
 from operator import itemgetter
 from string import ascii_letters, digits
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +17,7 @@ from satchel import lazy_numpy as np
 from satchel.search.resolve.answers import Answers
 from satchel.search.resolve.places import Binding
 from satchel.search.resolve.syntax import FUNCTIONS, above, binding_of, field_of
+from satchel.search.resolve.unread import Units
 from satchel.sources.code.languages import GRAMMARS, RULES, Mark, grammar
 from satchel.sources.code.parse import syntax_tree
 from satchel.store.protocol import Store
@@ -153,18 +153,15 @@ def _size_of_text(read: tuple[Document, bytes]) -> int:
     return 2_000 + len(read[1])
 
 
-MAX_READINGS = 3
-"""A file of which ever more is needed is then read with all heads, and the second time after that as a whole."""
-
-_DEFINED = re.compile(rb"\bdef\s+(\w+)")
+MAX_READINGS = 8
+"""A file of which ever more is needed is then read but for bodies, and the second time after that as a whole."""
 
 
 class SourceFile:
     """One file as a syntax tree. Lines count from 1; `imports` are those of the index.
 
-    Long functions are read when something in them is asked for, and their bodies when it is there: most questions are
-    about few of them. Then the file has another tree, so nodes that come from different calls are compared by their
-    place (`place_of`).
+    What may be left out is read when something in it is asked for: most questions are about few functions. Then the
+    file has another tree, so nodes that come from different calls are compared by their place (`place_of`).
     """
 
     def __init__(self, document: Document, source: bytes) -> None:
@@ -172,12 +169,16 @@ class SourceFile:
         self.source, self.rules = source, RULES.get(self.language, frozenset())
         self._occurrences: dict[tuple[str, int, int], list[Node]] = {}
         self.bindings: dict[str, list[tuple[NodePlace, Binding]]] = {}
-        offsets = accumulate(document.fields.get("functions", ()))
-        self._functions = [*zip(offsets, offsets, offsets, strict=True)]
-        self._unread = frozenset(
-            part for first, body, end in self._functions for part in ((first, body), (body, end)) if part[0] < part[1]
-        )
         self._readings = 0
+
+    @cached_property
+    def _units(self) -> Units:
+        return Units(self.source, self.document.fields)
+
+    @cached_property
+    def _unread(self) -> frozenset[Range]:
+        """The parts of units that nothing was asked for so far."""
+        return self._units.parts
 
     @cached_property
     def root(self) -> Node | None:
@@ -197,32 +198,27 @@ class SourceFile:
         self._readings += 1
         unread = self._unread
         if self._readings > MAX_READINGS:
-            unread &= frozenset((body, end) for _, body, end in self._functions)
+            unread &= self._units.bodies
         if self._readings > MAX_READINGS + 1:
             unread = frozenset()
-        size = len(self.source) - sum(end - start for start, end in unread)
-        left_out = [(first, end) for first, body, end in self._functions if (first, body) in unread]
-        closed = [
-            (body, end) for first, body, end in self._functions if (body, end) in unread and (first, body) not in unread
-        ]
+        holes = self._units.holes(unread)
         source = without_macros(self.source) if self.language == "rust" else self.source
-        tree = syntax_tree(source, grammar(self.language), self.language, closed, left_out)
+        tree = syntax_tree(source, grammar(self.language), self.language, *holes)
         if tree is None:
             return None
-        kept = _Kept(tree, unread, size)
+        kept = _Kept(tree, unread, len(self.source) - holes.size)
         _trees.keep({(self.language, self.source): kept})
         return kept
 
     def read(self, first: int, last: int) -> None:
-        """Read the functions with a byte from one offset to before another, if they are not, as far as it takes."""
-        at = bisect_left(self._functions, first, key=itemgetter(2))
-        needed = [*takewhile(lambda function: function[0] < last, islice(self._functions, at, None))]
-        heads = [(start, body) for start, body, _ in needed]
-        self._add(self._unread.intersection([*heads, *((body, end) for _, body, end in needed if body < last)]))
+        """Read what has a byte from one offset to before another, if it is not read, as far as it takes."""
+        if self._unread:
+            self._add(self._unread.intersection(self._units.over(first, last)))
 
-    def read_heads(self, names: Iterable[str]) -> None:
-        """Read the heads of the functions with these names that are no methods, so that the file is parsed once."""
-        self._add(self._unread.intersection(head for name in names for head in self._heads.get(name, ())))
+    def read_bindings(self, names: Iterable[str]) -> None:
+        """Read what may bind these names for the whole file, so that it is parsed once for all of them."""
+        places = (place for name in names for place in self.places(name)) if self._unread else ()
+        self._add(self._unread.intersection([self._units.binding(start) for start, _ in places]))
 
     def _add(self, new: frozenset[Range]) -> None:
         if new:
@@ -230,16 +226,13 @@ class SourceFile:
             self.bindings = {}
             vars(self).pop("root", None)
 
-    @cached_property
-    def _heads(self) -> dict[str, list[Range]]:
-        """The heads of functions that may be left out and are no methods, by name."""
-        heads: dict[str, list[Range]] = defaultdict(list)
-        for first, body, _ in self._functions:
-            is_outer = first < body and self.source[first - 1 : first] in {b"", b"\n"}
-            match = _DEFINED.search(self.source, first, body) if is_outer else None
-            if match is not None:
-                heads[match[1].decode()].append((first, body))
-        return dict(heads)
+    def _seen(self, positions: Iterable[Range]) -> list[Node]:
+        """Return the nodes at those of these places that are read."""
+        root = self.root  # first: a kept tree has more
+        if root is None:
+            return []
+        unread = sorted((*(holes := self._units.holes(self._unread)).closed, *holes.left_out))
+        return [*self._named(position for position in positions if not _is_in(position, unread))]
 
     def let_go(self) -> None:
         """Forget the tree and its nodes; the text is parsed again when they are needed."""
@@ -296,19 +289,14 @@ class SourceFile:
         """Return the nodes between two offsets whose text is this name: of functions only those that get a value."""
         positions = [*self.places(name, first, last)]
         for position in positions if self._unread else ():
-            if _GIVEN.match(self.source, position[1]):
-                self.read(*position)
-        unread = sorted(self._unread)
-        return [*self._named(position for position in positions if not _is_in(position, unread))]
+            is_given = _GIVEN.match(self.source, position[1]) is not None
+            self._add(self._unread.intersection(self._units.over(*position, with_functions=is_given)))
+        return self._seen(positions)
 
     def occurrences_read(self, name: str) -> list[Node]:
-        """Return every node whose text is this name, but of functions that nothing was asked for their name."""
-        self.read_heads([name])
-        root, every = self.root, self.places(name)  # the root first: a kept tree has more functions
-        if root is None:
-            return []
-        unread = sorted(self._unread)
-        return [*self._named(position for position in every if not _is_in(position, unread))]
+        """Return every node whose text is this name and that is read, or may bind it for the whole file."""
+        self.read_bindings([name])
+        return self._seen(self.places(name))
 
     def places(self, name: str, first: int = 0, last: int = sys.maxsize) -> Iterator[tuple[int, int]]:
         """Yield where a name is written between two offsets, in code or elsewhere."""
