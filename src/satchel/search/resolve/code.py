@@ -153,6 +153,9 @@ def _size_of_text(read: tuple[Document, bytes]) -> int:
     return 2_000 + len(read[1])
 
 
+MAX_DEFINING = 1_000
+"""A name that more chunks define (`String`, `Reset` of generated code) is resolved by its own file alone."""
+
 MAX_READINGS = 8
 """A file of which ever more is needed is then read but for bodies, and the second time after that as a whole."""
 
@@ -380,6 +383,7 @@ class Code:
         self._room = 300_000  # bytes of text whose trees are kept; a tree takes twenty times as much memory
         self._parts: dict[int, StoredChunk] = {}
         self._documents: dict[int, Document] = {}
+        self._found: dict[str, list[CodeDefinition]] = {}
         self._gone: dict[str, list[CodeDefinition]] = defaultdict(list)
         self._gone_paths: dict[str, str] = {}
 
@@ -416,17 +420,22 @@ class Code:
         """Return everything of this unqualified name, by path and line."""
         return self.answers.get(("defined", name), partial(self._definitions, name), ())
 
+    def look_up(self, names: Iterable[str]) -> None:
+        """Find what these names define at once, so that `defined` finds it here."""
+        new = [name for name in dict.fromkeys(names) if not self.answers.has(("defined", name))]
+        self.found([name for name in new if name not in self._found], MAX_DEFINING)
+
+    def found(self, names: Sequence[str], most: int) -> dict[str, list[CodeDefinition]]:
+        """Return what these names define, overloads too; nothing of a name that more chunks define."""
+        found: dict[str, list[CodeDefinition]] = {name: [] for name in names}
+        for row, path, language in self.store.files_defining(names, most=most):
+            found[row.name].append(CodeDefinition(path, row.owner, row.name, row.line, row.row, language))
+        self._found |= found if most >= MAX_DEFINING else {name: rows for name, rows in found.items() if rows}
+        return found
+
     def _definitions(self, name: str) -> tuple[CodeDefinition, ...]:
-        # A name that more chunks define (`String`, `Reset` of generated code) is resolved by its own file alone.
-        rows = self.store.definitions([name], most=1_000)
-        self.load(row.row for row in rows)
-        definitions = list(self._gone[name])
-        for row in rows:
-            document = self._documents[self._parts[row.row].document]
-            if document.kind is Kind.CODE:
-                definitions.append(
-                    CodeDefinition(document.key, row.owner, row.name, row.line, row.row, document.language)
-                )
+        found = self._found[name] if name in self._found else self.found([name], MAX_DEFINING)[name]
+        definitions = [*self._gone[name], *found]
         definitions.sort(key=lambda definition: (definition.path, definition.line, definition.owner))
         last = {definition.key: definition for definition in definitions}
         return tuple(
