@@ -77,7 +77,8 @@ def test_definitions_and_names_are_looked_up_exactly(store: Store) -> None:
         writer.put([file_document("src/a.py"), file_document("lib/a.py", "x = 1\n")])
     assert [row.name for row in store.definitions(["parse", "PARSE"])] == ["parse"]
     assert [row.name for row in store.definitions(["parse"], most=1)] == ["parse"]
-    assert store.definitions(["parse"], most=0) == store.files_defining(["parse"], most=0) == []
+    assert store.definitions(["parse"], most=0) == []
+    assert store.files_defining(["parse"], most=0) == []
     (row,) = store.definitions(["parse"])
     assert store.files_defining(["parse", "PARSE"], most=1) == [(row, "src/a.py", "python")]
     assert [path for _, path in store.paths_named(["a.py"], [])] == ["src/a.py", "lib/a.py"]

@@ -29,8 +29,6 @@ from satchel.sources.roles import is_secondary
 from satchel.types import EdgeType, Kind, Location, Range, Role
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
     from satchel.store.segments import IntArray
 
 VALUE_LINES = 3
@@ -300,15 +298,17 @@ class _PlaceFinder:
         file = self._relations.code.file(path)
         if file is None or not ranges:
             return
-        first, last = file.range(ranges[0][0], ranges[-1][1])
-        file.read(first, last)
+        spans = [file.range(*lines) for lines in ranges]
+        for span in spans:
+            file.read(*span)
         followed = self._followed(file, ranges)
         file.read_bindings(followed)
         self._relations.code.look_up(followed)
         if file.root is None:
             return
         for name in followed:
-            node = next(filter(partial(_is_name, ranges), file.occurrences(name, first, last)), None)
+            nodes = (node for span in spans for node in file.occurrences(name, *span) if node.type in LEAVES)
+            node = next(nodes, None)
             meaning = self._relations.names.meaning(file, node) if node is not None else ()
             definitions = [definition for definition in meaning if isinstance(definition, CodeDefinition)]
             if len(definitions) > 1:  # in C, headers that other files include may define the same name
@@ -470,8 +470,3 @@ def spellings(name: str) -> list[str]:
     """Return the ways to write a number of more than three digits, or the name: 50000, 50_000 and 50,000."""
     digits = re.sub(r"(?<=\d)[_,](?=\d{3})", "", name)
     return [name] if not digits.isdigit() or len(digits) < 4 else [digits, f"{int(digits):_}", f"{int(digits):,}"]
-
-
-def _is_name(ranges: Sequence[Range], node: Node) -> bool:
-    """Return whether a node is a name on one of these lines."""
-    return node.type in LEAVES and any(start <= node.start_point[0] + 1 <= end for start, end in ranges)

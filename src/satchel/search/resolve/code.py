@@ -6,7 +6,7 @@ import re
 import sys
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cached_property, partial
 from operator import itemgetter
@@ -347,8 +347,8 @@ class SourceFile:
             if around is not None and place_of(around) == place_of(declared):
                 yield statement.named_children[0]
 
-    def calls(self, start: int, end: int) -> list[Node]:
-        """Return the names of what is called on these lines, in order."""
+    def calls(self, start: int, end: int, names: Collection[str] | None = None) -> list[Node]:
+        """Return the names of what is called on these lines, in order; with `names` only these."""
         from tree_sitter import QueryCursor
 
         first, last = self.range(start, end)
@@ -357,17 +357,22 @@ class SourceFile:
             return []
         syntax = grammar(self.language)
         cursor = QueryCursor(syntax.query)
-        cursor.set_byte_range(first, last)
-        names: dict[int, Node] = {}
-        for pattern, captures in cursor.matches(self.root):
-            mark, condition = syntax.marks[pattern], syntax.conditions[pattern]
-            if mark is Mark.CALL or mark is Mark.POSSIBLE_CALL:
-                for node in captures.get("call") or captures["possible_call"]:
-                    fits = condition is None or condition.search(self.source[node.start_byte : node.end_byte])
-                    is_call = mark is Mark.CALL or self.source[node.end_byte : node.end_byte + 1] in {b"(", b"!"}
-                    if fits and is_call and first <= node.start_byte < last:
-                        names[node.start_byte] = node
-        return [names[offset] for offset in sorted(names)]
+        called: dict[int, Node] = {}
+        # To look at the few places of these names takes half the time of looking at all of the lines.
+        places = (
+            [(first, last)] if names is None else [each for name in names for each in self.places(name, first, last)]
+        )
+        for start_byte, end_byte in places:
+            cursor.set_byte_range(start_byte, end_byte)
+            for pattern, captures in cursor.matches(self.root):
+                mark, condition = syntax.marks[pattern], syntax.conditions[pattern]
+                if mark is Mark.CALL or mark is Mark.POSSIBLE_CALL:
+                    for node in captures.get("call") or captures["possible_call"]:
+                        fits = condition is None or condition.search(self.source[node.start_byte : node.end_byte])
+                        is_call = mark is Mark.CALL or self.source[node.end_byte : node.end_byte + 1] in {b"(", b"!"}
+                        if fits and is_call and start_byte <= node.start_byte < end_byte:
+                            called[node.start_byte] = node
+        return [called[offset] for offset in sorted(called)]
 
 
 class Code:
