@@ -267,7 +267,8 @@ class Outline(Struct, frozen=True):
     """The result of parsing one file. `comment_lines` are line ranges with only comments or doc strings.
 
     `functions` are the long ones, not those inside of them, in order: the offsets in bytes where each begins, where its
-    body does, and where it ends. One without which the text around it is no code begins with its body.
+    body does, and where it ends. One without which the text around it is no code begins with its body. `classes` are
+    those that may be left out as well, `statements` the beginnings and ends of what may be left out beside them.
     """
 
     language: str
@@ -276,6 +277,8 @@ class Outline(Struct, frozen=True):
     comment_lines: tuple[tuple[int, int], ...] = ()
     parsed: bool = True
     functions: tuple[tuple[int, int, int], ...] = ()
+    classes: tuple[tuple[int, int, int], ...] = ()
+    statements: tuple[tuple[int, int], ...] = ()
 
 
 class Location(NamedTuple):

@@ -78,6 +78,9 @@ def test_definitions_and_names_are_looked_up_exactly(store: Store) -> None:
     assert [row.name for row in store.definitions(["parse", "PARSE"])] == ["parse"]
     assert [row.name for row in store.definitions(["parse"], most=1)] == ["parse"]
     assert store.definitions(["parse"], most=0) == []
+    assert store.files_defining(["parse"], most=0) == []
+    (row,) = store.definitions(["parse"])
+    assert store.files_defining(["parse", "PARSE"], most=1) == [(row, "src/a.py", "python")]
     assert [path for _, path in store.paths_named(["a.py"], [])] == ["src/a.py", "lib/a.py"]
     assert [path for _, path in store.paths_named([], ["a"])] == ["src/a.py", "lib/a.py"]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
 from satchel.search.resolve.code import SourceFile, place_of
-from satchel.sources.code import outline as outlines
+from satchel.search.resolve.unread import Units
+from satchel.sources.code import unread
 from satchel.sources.code.languages import grammar
 from satchel.sources.code.outline import outline
 from satchel.sources.code.parse import syntax_tree
@@ -42,8 +44,8 @@ FILES: Mapping[str, str] = {
 
 @pytest.fixture(autouse=True)
 def short_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outlines, "MIN_BODY", 2)
-    monkeypatch.setattr(outlines, "LEAST_FUNCTION", 2)
+    monkeypatch.setattr(unread, "MIN_BODY", 2)
+    monkeypatch.setattr(unread, "LEAST_FUNCTION", 2)
 
 
 def nodes_of(node: Node) -> Iterator[Node]:
@@ -79,8 +81,8 @@ def test_nodes_outside_of_unread_functions_are_those_of_the_whole_text(language:
 def test_a_function_inside_of_another_one_and_a_short_one_are_not_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "def outer():\n    def inner():\n        return 1\n    return inner\n"
     assert outline(text, "python").functions == ((text.index("def inner"), text.index("def inner"), len(text) - 1),)
-    monkeypatch.setattr(outlines, "MIN_BODY", 200)
-    monkeypatch.setattr(outlines, "LEAST_FUNCTION", 100)
+    monkeypatch.setattr(unread, "MIN_BODY", 200)
+    monkeypatch.setattr(unread, "LEAST_FUNCTION", 100)
     assert outline(text, "python").functions == ()
 
 
@@ -102,13 +104,95 @@ def test_no_function_of_a_file_with_a_syntax_error_is_noted() -> None:
     assert outline("def one():\n    return 1\n\n\ndef two(:\n    return 2\n", "python").functions == ()
 
 
+SHOP_FILE = (
+    "import os\nimport re\n\nfrom names import (\n    Name,\n)\n\nlimit = 3; other = 4\n# how many\nprices, taxes = {\n"
+    "    'a': limit}, ()\n\n\n@final\nclass Shop(Base):\n    'Sells.'\n\n    one: Name = Name(1)\n"
+    "    two, three = 2, 3\n\n    class Till:\n        money = 1\n        key = Name(2)\n        last = 3\n\n"
+    "    def first(self):\n        return prices\n\n    def last(self):\n        return self.one\n\n\nif prices:\n\n"
+    "    def given(price):\n"
+    "        return price\n\nshop = Shop()\n\n\nclass Last:\n    pass\n"
+)
+
+
+@pytest.fixture
+def all_statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unread, "LEAST_STATEMENTS", 1)
+    monkeypatch.setattr(unread, "MOST_STATEMENTS", 1)
+
+
+@pytest.mark.usefixtures("all_statements")
+def test_classes_and_statements_are_left_out_but_for_what_begins_a_file_and_begins_or_ends_a_class() -> None:
+    found, source = outline(SHOP_FILE, "python"), SHOP_FILE.encode()
+    assert [source[first:body].split()[-1] for first, body, _ in found.classes] == [b"Shop(Base):", b"Till:", b"Last:"]
+    assert [source[first:end].decode() for first, end in found.statements] == [
+        "import re", "from names import (\n    Name,\n)", "limit = 3; other = 4", "# how many",
+        "prices, taxes = {\n    'a': limit}, ()", "one: Name = Name(1)", "two, three = 2, 3", "key = Name(2)",
+        "if prices:\n\n    def given(price):\n        return price", "shop = Shop()",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("all_statements")
+def test_nodes_outside_of_what_is_left_out_are_those_of_the_whole_text() -> None:
+    source, fields = SHOP_FILE.encode(), fields_of(SHOP_FILE)
+    units = Units(source, fields)
+    whole = syntax_tree(source, grammar("python"), "python")
+    assert whole is not None
+    for read in [(), *((part,) for part in sorted(units.parts)), (units.bodies,)]:
+        holes = units.holes(units.parts.difference(*({part} if isinstance(part, tuple) else part for part in read)))
+        tree = syntax_tree(source, grammar("python"), "python", *holes)
+        assert tree is not None
+        left = [*holes.closed, *holes.left_out]
+        places = (
+            [
+                place
+                for place in map(place_of, nodes_of(root))
+                if not any(a <= place[0] and place[1] <= b for a, b in left)
+            ]
+            for root in (tree.root_node, whole.root_node)
+        )
+        assert next(places) == next(places)
+
+
+@pytest.mark.usefixtures("all_statements")
+def test_what_binds_a_name_for_the_whole_file_is_read_for_it_and_nothing_else() -> None:
+    def read(name: str) -> list[str]:
+        return [
+            SHOP_FILE.encode()[node.start_byte :].decode()[:7] for node in file_of(SHOP_FILE).occurrences_read(name)
+        ]
+
+    assert read("prices") == ["prices,", "prices:"]
+    assert read("Shop") == ["Shop(Ba", "Shop()\n"]
+    assert read("Name") == read("first") == read("money") == []
+
+
+@pytest.mark.usefixtures("all_statements")
+def test_fields_of_a_class_that_no_value_follows_are_found_and_so_are_those_of_a_class_inside() -> None:
+    file = file_of(SHOP_FILE)
+    assert [node.start_point[0] + 1 for node in file.occurrences_given("two", 0, len(SHOP_FILE))] == [19]
+    assert [node.start_point[0] + 1 for node in file.occurrences_given("key", 0, len(SHOP_FILE))] == [23]
+    assert file.occurrences_given("price", 0, len(SHOP_FILE)) != []
+    assert [node.start_point[0] + 1 for node in file.occurrences("one")] == [18, 30]
+
+
+def test_statements_that_share_a_line_with_an_import_are_read_with_what_is_around() -> None:
+    text = "first = 1\nimport os; shop = os.environ\nimport re; import sys\nlast = 'a long text' * 20\n"
+    assert [text[first:end] for first, end in outline(text, "python").statements] == []
+
+
+def fields_of(text: str) -> dict[str, list[int]]:
+    found = outline(text, "python")
+    return {
+        name: [after - before for before, after in pairwise([0, *chain.from_iterable(places)])]
+        for name, places in (
+            ("functions", found.functions), ("classes", found.classes), ("statements", found.statements)
+        )
+    }  # fmt: skip
+
+
 def file_of(text: str) -> SourceFile:
-    offsets = [offset for function in outline(text, "python").functions for offset in function]
-    distances = [after - before for before, after in zip([0, *offsets], offsets, strict=False)]
     document = Document(
         1, Kind.CODE, "shop.py", "python", "", 0, 0, 0, 0, secondary=False, title="", tags=(),
-        fields={"functions": distances}, created=0.0, updated=0.0, importance=None, origin="", first_chunk=1,
-        last_chunk=1,
+        fields=fields_of(text), created=0.0, updated=0.0, importance=None, origin="", first_chunk=1, last_chunk=1,
     )  # fmt: skip
     return SourceFile(document, text.encode())
 

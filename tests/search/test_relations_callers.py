@@ -11,6 +11,7 @@ import pytest
 from satchel import Satchel
 from satchel.search.resolve.code import SourceFile
 from satchel.testing import TinyRepository
+from tests.search.conftest import Open
 
 FILLER = "".join(f"    step_{number} = {number}\n" for number in range(70))
 FILES = {
@@ -75,3 +76,35 @@ def test_a_call_below_a_macro_of_cpp_is_a_call(tmp_path: Path) -> None:
         assert {"detail.write", "format"} <= {
             item.metadata["node"]["name"] for item in opened.graph("helper", lens="impact").items
         }
+
+
+NEAR = {
+    "shop/price.py": "def price(item):\n    return item and price(None)\n",
+    "shop/cart.py": "from shop.price import price\n\n\ndef cart(item):\n    return price(item)\n",
+    "shop/till.py": "from shop.price import price\n\n\ndef till(item):\n    price(1)\n    return price(item)\n",
+    "tests/test_price.py": "from shop.price import price\n\n\ndef test_it():\n    price(2)\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("chunks", "lines"), [(1, ["2", "5"]), (2, ["2", "5", "5", "6"]), (9, ["2", "5", "5", "6", "5"])]
+)
+def test_the_first_callers_are_those_of_all_callers_and_no_later_file_is_read(
+    open_files: Open, chunks: int, lines: list[str]
+) -> None:
+    code = open_files(NEAR)
+    target = code.relations.named("shop/price.py", "price")
+    assert target is not None
+    first = code.relations.first_callers(target, 10, chunks)
+    assert [str(site.line) for site in first] == lines
+    assert [*first] == code.sites("shop/price.py::price")[: len(first)]
+
+
+def test_a_call_that_may_be_another_does_not_count_as_one_of_the_first(open_files: Open) -> None:
+    guessed = "from shop.basket import Basket\n\n\ndef guess(basket):\n    basket.checkout_all()\n"
+    sure = "from shop.basket import Basket\n\n\ndef sure():\n    Basket().checkout_all()\n"
+    basket = "class Basket:\n    def checkout_all(self):\n        return 1\n"
+    code = open_files({"shop/basket.py": basket, "shop/a.py": guessed, "shop/b.py": sure})
+    target = code.relations.named("shop/basket.py", "Basket.checkout_all")
+    assert target is not None
+    assert [site.path for site in code.relations.first_callers(target, 10, 1)] == ["shop/b.py", "shop/a.py"]

@@ -32,8 +32,6 @@ from satchel.sources.roles import is_secondary
 from satchel.types import EdgeType, Kind, Location, Range, Role
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
     from satchel.store.segments import IntArray
 
 VALUE_LINES = 3
@@ -210,6 +208,7 @@ class _PlaceFinder:
         """
         shown = "\n".join(self._lines[path].text(*span) for path, spans in self._shown.items() for span in spans)
         missing = [name for name in names if name and name not in shown]
+        self._relations.code.look_up(name.rpartition(".")[2] for name in missing)
         made = []
         for name in missing:
             candidates = self._relations.code.defined(name.rpartition(".")[2])
@@ -251,13 +250,17 @@ class _PlaceFinder:
         """Return the spans that have all words of each name, none for a name without words: an index has the parts."""
         terms_of = {name: [words.terms_of(word)[0] for word in words.words(name)] for name in names}
         terms = list(dict.fromkeys(term for parts in terms_of.values() for term in parts))
-        postings = self._home.store.lexicon(Kind.CODE).postings(terms)
-        spans_of = {term: posting.body[0] for term, posting in zip(terms, postings, strict=True)}
+        spans_of = self._home.store.kept("spans", lambda spans: 200 + spans.nbytes).through(terms, self._with_term)
         shared = partial(np.intersect1d, assume_unique=True)
         return {
             name: reduce(shared, [spans_of[term] for term in parts]) if parts else np.empty(0, int)
             for name, parts in terms_of.items()
         }
+
+    def _with_term(self, terms: Sequence[str]) -> dict[str, IntArray]:
+        """Return the spans that have each of these terms."""
+        postings = self._home.store.lexicon(Kind.CODE).postings(terms)
+        return {term: posting.body[0] for term, posting in zip(terms, postings, strict=True)}
 
     def _occurrences(self, written: Sequence[str], word: str, spans: AbstractSet[int]) -> list[_Occurrence]:
         """Return the lines of production code with one of the spellings, comments left out, in the files of spans."""
@@ -284,7 +287,9 @@ class _PlaceFinder:
         path = location.path.removeprefix(self.prefix)
         whole = [_span(location)]
         ranges = tuple(subtract(whole, subtract(whole, sorted(self._shown.get(candidate.group, ())))))
-        for definition in self._found(("used", path, ranges), lambda: self._definitions(path, ranges)):
+        used = self._found(("used", path, ranges), lambda: self._definitions(path, ranges))
+        self._relations.code.load(definition.row for definition in used)
+        for definition in used:
             yield from self._hops(_USES, definition)
 
     def _found(self, key: Hashable, find: Callable[[], Iterator[Found]]) -> tuple[Found, ...]:
@@ -296,14 +301,17 @@ class _PlaceFinder:
         file = self._relations.code.file(path)
         if file is None or not ranges:
             return
-        first, last = file.range(ranges[0][0], ranges[-1][1])
-        file.read(first, last)
+        spans = [file.range(*lines) for lines in ranges]
+        for span in spans:
+            file.read(*span)
         followed = self._followed(file, ranges)
-        file.read_heads(followed)
+        file.read_bindings(followed)
+        self._relations.code.look_up(followed)
         if file.root is None:
             return
         for name in followed:
-            node = next(filter(partial(_is_name, ranges), file.occurrences(name, first, last)), None)
+            nodes = (node for span in spans for node in file.occurrences(name, *span) if node.type in LEAVES)
+            node = next(nodes, None)
             meaning = self._relations.names.meaning(file, node) if node is not None else ()
             definitions = [definition for definition in meaning if isinstance(definition, CodeDefinition)]
             if len(definitions) > 1:  # in C, headers that other files include may define the same name
@@ -327,9 +335,8 @@ class _PlaceFinder:
 
     def _counted(self, names: Sequence[str]) -> dict[str, int]:
         """Return how many definitions each name has, 0 for one with too many and for one of no one matter."""
-        counts = dict.fromkeys(names, 0) | Counter(
-            row.name for row in self._home.store.definitions(names, most=ALIKE_NAMES)
-        )
+        found = self._relations.code.found(names, ALIKE_NAMES)
+        counts = {name: len(definitions) for name, definitions in found.items()}
         defined = [name for name in names if counts[name]]
         lexicon = self._home.store.lexicon(Kind.CODE)
         postings = lexicon.postings([words.terms_of(name)[0] for name in defined])
@@ -466,8 +473,3 @@ def spellings(name: str) -> list[str]:
     """Return the ways to write a number of more than three digits, or the name: 50000, 50_000 and 50,000."""
     digits = re.sub(r"(?<=\d)[_,](?=\d{3})", "", name)
     return [name] if not digits.isdigit() or len(digits) < 4 else [digits, f"{int(digits):_}", f"{int(digits):,}"]
-
-
-def _is_name(ranges: Sequence[Range], node: Node) -> bool:
-    """Return whether a node is a name on one of these lines."""
-    return node.type in LEAVES and any(start <= node.start_point[0] + 1 <= end for start, end in ranges)

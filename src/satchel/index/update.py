@@ -528,10 +528,10 @@ _INNER = frozenset({Role.FUNCTION, Role.METHOD})
 
 
 def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
-    """Return the stored facts of a file: its imports as (target, names, first line, last line), and long functions.
+    """Return the stored facts of a file: its imports as (target, names, first line, last line), and what may be unread.
 
-    `inner` are the imports inside of functions, `functions` the offsets of these, each as the distance from the one
-    before.
+    `inner` are the imports inside of functions. The offsets of `functions`, `classes` and `statements` are each the
+    distance from the one before.
     """
     parts = extraction.parts  # in order, and they tile the file
     starts = [part.start for part in parts] if extraction.imports else []
@@ -541,9 +541,10 @@ def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
     for imported, part in owned:
         is_inner = part.role in _INNER and part.start < imported.start <= part.end
         (inner if is_inner else imports).append([imported.target, list(imported.names), imported.start, imported.end])
-    offsets = [*chain.from_iterable(extraction.functions)]
     facts = {
-        "functions": [after - before for before, after in pairwise([0, *offsets])],
+        "functions": _distances(extraction.functions),
+        "classes": _distances(extraction.classes),
+        "statements": _distances(extraction.statements),
         "lossy": reading.lossy,
         "imports": imports,
         "inner": inner if extraction.language in INNER_IMPORTS else (),
@@ -552,3 +553,8 @@ def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
         "title": reading.title,
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def _distances(places: Iterable[tuple[int, ...]]) -> list[int]:
+    """Return the offsets of these places in their order, each as the distance from the one before."""
+    return [after - before for before, after in pairwise([0, *chain.from_iterable(places)])]

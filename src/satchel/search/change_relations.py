@@ -456,6 +456,7 @@ def with_callers(result: SearchResult, store: Store) -> SearchResult:
     from satchel.search.relations import Relations  # here, because parsing is only for those who edit
 
     relations = Relations(store)
+    relations.code.look_up(name for subject in subjects for name in subject.chunk.title.split("."))
     calls: dict[int, Hit] = {}
     for subject in subjects:
         assert subject.chunk.location is not None
@@ -464,7 +465,7 @@ def with_callers(result: SearchResult, store: Store) -> SearchResult:
             continue
         sites: dict[int, list[CallSite]] = defaultdict(list)
         # Files parsed for the calls of one function: some thirty in all, less than a tenth of a second.
-        for site in relations.callers(target, 10).sites:
+        for site in relations.first_callers(target, 10, weights.EDIT_CALLERS):
             if site.row != target.row and (site.row in sites or len(sites) < weights.EDIT_CALLERS):
                 sites[site.row].append(site)
         calls = dict(_call_hits(subject, sites, store)) | calls

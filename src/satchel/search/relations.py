@@ -7,6 +7,7 @@ and each call is resolved (`satchel.search.resolve`).
 from __future__ import annotations
 
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -241,7 +242,12 @@ class Relations:
         key = ("callers", target.key, max_files)
         return self.code.answers.get(key, partial(self._calls_of, target, max_files), Callers(()))
 
-    def _calls_of(self, target: CodeDefinition, max_files: int) -> Callers:
+    def first_callers(self, target: CodeDefinition, max_files: int, chunks: int) -> tuple[CallSite, ...]:
+        """Return the calls of a definition as `callers` does, at least those in the first other chunks, so many."""
+        key = ("callers", target.key, max_files, chunks)
+        return self.code.answers.get(key, lambda: self._calls_of(target, max_files, chunks).sites, ())
+
+    def _calls_of(self, target: CodeDefinition, max_files: int, chunks: int = sys.maxsize) -> Callers:
         owner = self.owner(target)
         keys, names = {target.key}, {target.name}
         if owner is not None and target.name in BUILDERS:
@@ -254,13 +260,18 @@ class Relations:
         for row in calling:
             by_file[self.code.document_of(row).key].append(row)
         sites: list[CallSite] = []
+
+        def order(site: CallSite) -> tuple[bool, float, int, str]:
+            return site.secondary, -site.certainty, far(target.path, site.path), site.path
+
         for path in paths[:max_files]:
+            first = self.code.document_of(by_file[path][0]).secondary, -RESOLVED, far(target.path, path), path
+            if len({site.row for site in sites if order(site) < first} - {target.row}) >= chunks:
+                break  # no call in this file or a later one comes before those
             self.code.read(by_file[path])
             sites += [site for row in by_file[path] for site in self._sites(row, calling[row], keys, overridden, owner)]
             self.code.let_go(path)
-        sites.sort(
-            key=lambda site: (site.secondary, -site.certainty, far(target.path, site.path), site.path, site.line)
-        )
+        sites.sort(key=lambda site: (order(site), site.line))
         return Callers(tuple(sites), max(len(paths) - max_files, 0))
 
     def _calling(self, names: set[str], target: CodeDefinition) -> dict[int, set[str]]:
@@ -483,9 +494,9 @@ class Relations:
         part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
         if file is None:
             return
-        for node in file.calls(part.start, part.end):
+        for node in file.calls(part.start, part.end, names):
             if file.text(node) not in names:
-                continue
+                continue  # only a part of a longer name
             entities = self.names.meaning(file, node)
             definitions = {entity.key for entity in entities if isinstance(entity, CodeDefinition)}
             inherited = definitions & overridden.keys()

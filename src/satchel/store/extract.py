@@ -256,6 +256,8 @@ def extract_files(files: Sequence[tuple[str, Outline]]) -> list[Extraction]:
                 names=next(fields),
                 signatures=next(fields),
                 functions=outline.functions,
+                classes=outline.classes,
+                statements=outline.statements,
             )
         )
     return extractions

@@ -305,14 +305,28 @@ class Store(ABC):
 
     def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:
         """Return where these names (case-sensitive, unqualified) are defined, without those above `most` chunks."""
-        if most is None:
-            few, chosen, extra = "", self._lists.within(1), tuple[int, ...]()
-        else:  # counted once for each name: in one condition a server may count for each of its definitions
-            count = "SELECT count(*) FROM (SELECT DISTINCT chunk FROM definitions WHERE name = value LIMIT $2) AS held"
-            few = f"WITH few AS MATERIALIZED (SELECT value FROM {self._lists.table(1)} WHERE ({count}) <= $3) "
-            chosen, extra = "IN (SELECT value FROM few)", (most + 1, most)
+        few, chosen, extra = self._few(most)
         sql = f"{few}SELECT name, owner, chunk, line FROM definitions WHERE name {chosen} ORDER BY name, chunk, line"
         return [DefinitionRow(*row) for row in self._rows_in(sql, names, extra)]
+
+    def files_defining(self, names: Sequence[str], *, most: int) -> list[tuple[DefinitionRow, str, str]]:
+        """Return the `definitions` of these names in code, each with the path and the language of its file."""
+        few, chosen, extra = self._few(most)
+        sql = (
+            f"{few}SELECT d.name, d.owner, d.chunk, d.line, o.key, o.language FROM definitions d "
+            "JOIN chunks c ON c.row = d.chunk JOIN documents o ON o.id = c.document "
+            f"WHERE d.name {chosen} AND o.kind = 'code' ORDER BY d.name, d.chunk, d.line"
+        )
+        return [(DefinitionRow(*row[:4]), *row[4:]) for row in self._rows_in(sql, names, extra)]
+
+    def _few(self, most: int | None) -> tuple[str, str, tuple[int, ...]]:
+        """Return what comes before a query, the condition on names that at most so many chunks define, its bindings."""
+        if most is None:
+            return "", self._lists.within(1), ()
+        # Counted once for each name: in one condition a server may count for each of its definitions.
+        count = "SELECT count(*) FROM (SELECT DISTINCT chunk FROM definitions WHERE name = value LIMIT $2) AS held"
+        few = f"WITH few AS MATERIALIZED (SELECT value FROM {self._lists.table(1)} WHERE ({count}) <= $3) "
+        return few, "IN (SELECT value FROM few)", (most + 1, most)
 
     def paths_named(self, names: Sequence[str], stems: Sequence[str]) -> list[tuple[int, str]]:
         """Return (document id, path) of files with one of these file names, or stems (name without its last suffix)."""

@@ -44,6 +44,8 @@ class Extraction(Struct):
     names: Postings
     signatures: Postings
     functions: tuple[tuple[int, int, int], ...] = ()
+    classes: tuple[tuple[int, int, int], ...] = ()
+    statements: tuple[tuple[int, int], ...] = ()
 
 
 SPAN_COLUMNS = 7

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cached_property, partial
-from itertools import accumulate, islice, takewhile
 from operator import itemgetter
 from string import ascii_letters, digits
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from satchel import lazy_numpy as np
 from satchel.search.resolve.answers import Answers
 from satchel.search.resolve.places import Binding
 from satchel.search.resolve.syntax import FUNCTIONS, above, binding_of, field_of
+from satchel.search.resolve.unread import Units
 from satchel.sources.code.languages import GRAMMARS, RULES, Mark, grammar
 from satchel.sources.code.parse import syntax_tree
 from satchel.store.protocol import Store
@@ -155,18 +155,18 @@ def _size_of_text(read: tuple[Document, bytes]) -> int:
     return 2_000 + len(read[1])
 
 
-MAX_READINGS = 3
-"""A file of which ever more is needed is then read with all heads, and the second time after that as a whole."""
+MAX_DEFINING = 1_000
+"""A name that more chunks define (`String`, `Reset` of generated code) is resolved by its own file alone."""
 
-_DEFINED = re.compile(rb"\bdef\s+(\w+)")
+MAX_READINGS = 8
+"""A file of which ever more is needed is then read but for bodies, and the second time after that as a whole."""
 
 
 class SourceFile:
     """One file as a syntax tree. Lines count from 1; `imports` are those of the index.
 
-    Long functions are read when something in them is asked for, and their bodies when it is there: most questions are
-    about few of them. Then the file has another tree, so nodes that come from different calls are compared by their
-    place (`place_of`).
+    What may be left out is read when something in it is asked for: most questions are about few functions. Then the
+    file has another tree, so nodes that come from different calls are compared by their place (`place_of`).
     """
 
     def __init__(self, document: Document, source: bytes) -> None:
@@ -174,12 +174,16 @@ class SourceFile:
         self.source, self.rules = source, RULES.get(self.language, frozenset())
         self._occurrences: dict[tuple[str, int, int], list[Node]] = {}
         self.bindings: dict[str, list[tuple[NodePlace, Binding]]] = {}
-        offsets = accumulate(document.fields.get("functions", ()))
-        self._functions = [*zip(offsets, offsets, offsets, strict=True)]
-        self._unread = frozenset(
-            part for first, body, end in self._functions for part in ((first, body), (body, end)) if part[0] < part[1]
-        )
         self._readings = 0
+
+    @cached_property
+    def _units(self) -> Units:
+        return Units(self.source, self.document.fields)
+
+    @cached_property
+    def _unread(self) -> frozenset[Range]:
+        """The parts of units that nothing was asked for so far."""
+        return self._units.parts
 
     @cached_property
     def root(self) -> Node | None:
@@ -199,32 +203,27 @@ class SourceFile:
         self._readings += 1
         unread = self._unread
         if self._readings > MAX_READINGS:
-            unread &= frozenset((body, end) for _, body, end in self._functions)
+            unread &= self._units.bodies
         if self._readings > MAX_READINGS + 1:
             unread = frozenset()
-        size = len(self.source) - sum(end - start for start, end in unread)
-        left_out = [(first, end) for first, body, end in self._functions if (first, body) in unread]
-        closed = [
-            (body, end) for first, body, end in self._functions if (body, end) in unread and (first, body) not in unread
-        ]
+        holes = self._units.holes(unread)
         source = without_macros(self.source) if self.language == "rust" else self.source
-        tree = syntax_tree(source, grammar(self.language), self.language, closed, left_out)
+        tree = syntax_tree(source, grammar(self.language), self.language, *holes)
         if tree is None:
             return None
-        kept = _Kept(tree, unread, size)
+        kept = _Kept(tree, unread, len(self.source) - holes.size)
         _trees.keep({(self.language, self.source): kept})
         return kept
 
     def read(self, first: int, last: int) -> None:
-        """Read the functions with a byte from one offset to before another, if they are not, as far as it takes."""
-        at = bisect_left(self._functions, first, key=itemgetter(2))
-        needed = [*takewhile(lambda function: function[0] < last, islice(self._functions, at, None))]
-        heads = [(start, body) for start, body, _ in needed]
-        self._add(self._unread.intersection([*heads, *((body, end) for _, body, end in needed if body < last)]))
+        """Read what has a byte from one offset to before another, if it is not read, as far as it takes."""
+        if self._unread:
+            self._add(self._unread.intersection(self._units.over(first, last)))
 
-    def read_heads(self, names: Iterable[str]) -> None:
-        """Read the heads of the functions with these names that are no methods, so that the file is parsed once."""
-        self._add(self._unread.intersection(head for name in names for head in self._heads.get(name, ())))
+    def read_bindings(self, names: Iterable[str]) -> None:
+        """Read what may bind these names for the whole file, so that it is parsed once for all of them."""
+        places = (place for name in names for place in self.places(name)) if self._unread else ()
+        self._add(self._unread.intersection([self._units.binding(start) for start, _ in places]))
 
     def _add(self, new: frozenset[Range]) -> None:
         if new:
@@ -232,16 +231,13 @@ class SourceFile:
             self.bindings = {}
             vars(self).pop("root", None)
 
-    @cached_property
-    def _heads(self) -> dict[str, list[Range]]:
-        """The heads of functions that may be left out and are no methods, by name."""
-        heads: dict[str, list[Range]] = defaultdict(list)
-        for first, body, _ in self._functions:
-            is_outer = first < body and self.source[first - 1 : first] in {b"", b"\n"}
-            match = _DEFINED.search(self.source, first, body) if is_outer else None
-            if match is not None:
-                heads[match[1].decode()].append((first, body))
-        return dict(heads)
+    def _seen(self, positions: Iterable[Range]) -> list[Node]:
+        """Return the nodes at those of these places that are read."""
+        root = self.root  # first: a kept tree has more
+        if root is None:
+            return []
+        unread = sorted((*(holes := self._units.holes(self._unread)).closed, *holes.left_out))
+        return [*self._named(position for position in positions if not _is_in(position, unread))]
 
     def let_go(self) -> None:
         """Forget the tree and its nodes; the text is parsed again when they are needed."""
@@ -298,19 +294,14 @@ class SourceFile:
         """Return the nodes between two offsets whose text is this name: of functions only those that get a value."""
         positions = [*self.places(name, first, last)]
         for position in positions if self._unread else ():
-            if _GIVEN.match(self.source, position[1]):
-                self.read(*position)
-        unread = sorted(self._unread)
-        return [*self._named(position for position in positions if not _is_in(position, unread))]
+            is_given = _GIVEN.match(self.source, position[1]) is not None
+            self._add(self._unread.intersection(self._units.over(*position, with_functions=is_given)))
+        return self._seen(positions)
 
     def occurrences_read(self, name: str) -> list[Node]:
-        """Return every node whose text is this name, but of functions that nothing was asked for their name."""
-        self.read_heads([name])
-        root, every = self.root, self.places(name)  # the root first: a kept tree has more functions
-        if root is None:
-            return []
-        unread = sorted(self._unread)
-        return [*self._named(position for position in every if not _is_in(position, unread))]
+        """Return every node whose text is this name and that is read, or may bind it for the whole file."""
+        self.read_bindings([name])
+        return self._seen(self.places(name))
 
     def places(self, name: str, first: int = 0, last: int = sys.maxsize) -> Iterator[tuple[int, int]]:
         """Yield where a name is written between two offsets, in code or elsewhere."""
@@ -358,8 +349,8 @@ class SourceFile:
             if around is not None and place_of(around) == place_of(declared):
                 yield statement.named_children[0]
 
-    def calls(self, start: int, end: int) -> list[Node]:
-        """Return the names of what is called on these lines, in order."""
+    def calls(self, start: int, end: int, names: Collection[str] | None = None) -> list[Node]:
+        """Return the names of what is called on these lines, in order; with `names` only these."""
         from tree_sitter import QueryCursor
 
         first, last = self.range(start, end)
@@ -368,17 +359,22 @@ class SourceFile:
             return []
         syntax = grammar(self.language)
         cursor = QueryCursor(syntax.query)
-        cursor.set_byte_range(first, last)
-        names: dict[int, Node] = {}
-        for pattern, captures in cursor.matches(self.root):
-            mark, condition = syntax.marks[pattern], syntax.conditions[pattern]
-            if mark is Mark.CALL or mark is Mark.POSSIBLE_CALL:
-                for node in captures.get("call") or captures["possible_call"]:
-                    fits = condition is None or condition.search(self.source[node.start_byte : node.end_byte])
-                    is_call = mark is Mark.CALL or self.source[node.end_byte : node.end_byte + 1] in {b"(", b"!"}
-                    if fits and is_call and first <= node.start_byte < last:
-                        names[node.start_byte] = node
-        return [names[offset] for offset in sorted(names)]
+        called: dict[int, Node] = {}
+        # To look at the few places of these names takes half the time of looking at all of the lines.
+        places = (
+            [(first, last)] if names is None else [each for name in names for each in self.places(name, first, last)]
+        )
+        for start_byte, end_byte in places:
+            cursor.set_byte_range(start_byte, end_byte)
+            for pattern, captures in cursor.matches(self.root):
+                mark, condition = syntax.marks[pattern], syntax.conditions[pattern]
+                if mark is Mark.CALL or mark is Mark.POSSIBLE_CALL:
+                    for node in captures.get("call") or captures["possible_call"]:
+                        fits = condition is None or condition.search(self.source[node.start_byte : node.end_byte])
+                        is_call = mark is Mark.CALL or self.source[node.end_byte : node.end_byte + 1] in {b"(", b"!"}
+                        if fits and is_call and start_byte <= node.start_byte < end_byte:
+                            called[node.start_byte] = node
+        return [called[offset] for offset in sorted(called)]
 
 
 class Code:
@@ -394,6 +390,7 @@ class Code:
         self._room = 300_000  # bytes of text whose trees are kept; a tree takes twenty times as much memory
         self._parts: dict[int, StoredChunk] = {}
         self._documents: dict[int, Document] = {}
+        self._found: dict[str, list[CodeDefinition]] = {}
         self._gone: dict[str, list[CodeDefinition]] = defaultdict(list)
         self._gone_paths: dict[str, str] = {}
 
@@ -430,17 +427,22 @@ class Code:
         """Return everything of this unqualified name, by path and line."""
         return self.answers.get(("defined", name), partial(self._definitions, name), ())
 
+    def look_up(self, names: Iterable[str]) -> None:
+        """Find what these names define at once, so that `defined` finds it here."""
+        new = [name for name in dict.fromkeys(names) if not self.answers.has(("defined", name))]
+        self.found([name for name in new if name not in self._found], MAX_DEFINING)
+
+    def found(self, names: Sequence[str], most: int) -> dict[str, list[CodeDefinition]]:
+        """Return what these names define, overloads too; nothing of a name that more chunks define."""
+        found: dict[str, list[CodeDefinition]] = {name: [] for name in names}
+        for row, path, language in self.store.files_defining(names, most=most):
+            found[row.name].append(CodeDefinition(path, row.owner, row.name, row.line, row.row, language))
+        self._found |= found if most >= MAX_DEFINING else {name: rows for name, rows in found.items() if rows}
+        return found
+
     def _definitions(self, name: str) -> tuple[CodeDefinition, ...]:
-        # A name that more chunks define (`String`, `Reset` of generated code) is resolved by its own file alone.
-        rows = self.store.definitions([name], most=1_000)
-        self.load(row.row for row in rows)
-        definitions = list(self._gone[name])
-        for row in rows:
-            document = self._documents[self._parts[row.row].document]
-            if document.kind is Kind.CODE:
-                definitions.append(
-                    CodeDefinition(document.key, row.owner, row.name, row.line, row.row, document.language)
-                )
+        found = self._found[name] if name in self._found else self.found([name], MAX_DEFINING)[name]
+        definitions = [*self._gone[name], *found]
         definitions.sort(key=lambda definition: (definition.path, definition.line, definition.owner))
         last = {definition.key: definition for definition in definitions}
         return tuple(

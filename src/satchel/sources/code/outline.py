@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from satchel.sources.code import languages as marks
+from satchel.sources.code import unread
 from satchel.sources.code.imports import read_imports
 from satchel.sources.code.languages import grammar
 from satchel.sources.code.parse import CLOSERS, find
@@ -267,12 +268,19 @@ def outline(text: str, language: str) -> Outline:
     parts = tuple(
         _part(findings, stretch, definitions[index], references[index]) for index, stretch in enumerate(stretches)
     )
+    is_sound = not findings.has_error
+    functions = tuple(unread.functions(findings, declarations)) if language in CLOSERS and is_sound else ()
+    beside = unread.Beside()
+    if language == "python" and is_sound:
+        beside = unread.beside(findings, {first for first, body, _ in functions if first < body})
     return Outline(
         language,
         parts,
         imports=tuple(read_imports(findings)),
         comment_lines=_ranges(findings.comment_rows | findings.doc_rows),
-        functions=tuple(_functions(findings, declarations)) if language in CLOSERS and not findings.has_error else (),
+        functions=functions,
+        classes=beside.classes,
+        statements=beside.statements,
     )
 
 
@@ -285,55 +293,6 @@ def _renames(findings: SyntaxFindings) -> Iterator[tuple[int, EdgeType, bytes]]:
         statement = findings.source[start : node.end_byte]
         if b"as" in statement:
             yield from ((start, EdgeType.RENAMES, name) for name in _RENAMED.findall(statement))
-
-
-MIN_BODY = 200
-"""Bytes of the shortest body of a function that a later reader may leave unread."""
-
-LEAST_FUNCTION = 100
-"""Bytes of the shortest function that may be left out as a whole."""
-
-_BETWEEN_PREFIXES = re.compile(rb"\s*(?:#[^\n]*\s*)*")
-
-
-def _functions(findings: SyntaxFindings, declarations: list[Declaration]) -> Iterator[tuple[int, int, int]]:
-    """Yield the long functions that are not inside of another one: their beginning, their body and their end."""
-    behind, before = 0, {}
-    for start, end in findings.prefix_ends.items():
-        blanks = _BETWEEN_PREFIXES.match(findings.source, end)
-        before[blanks.end() if blanks else end] = start
-    for declaration in declarations:
-        start, end = declaration.body, declaration.body_end
-        if declaration.mark is not marks.FUNCTION or start < behind:
-            continue
-        first = declaration.start
-        while first in before:
-            first = before[first]
-        is_long = end - first >= LEAST_FUNCTION and end - start > 1  # its body may have to be read as `()`
-        if is_long and findings.language == "python" and _is_free(findings, declaration, first):
-            yield first, start, end
-            behind = end
-        elif end - start >= MIN_BODY:
-            is_block = findings.source[start : start + 1] == b"{" and findings.source[end - 1 : end] == b"}"
-            if is_block or findings.language == "python":
-                yield start, start, end
-                behind = end
-
-
-def _is_free(findings: SyntaxFindings, declaration: Declaration, first: int) -> bool:
-    """Return whether a function of Python may be left out: a statement of a file or class that does not begin it.
-
-    A class does not end with it either. Without it, what is around would be at another place.
-    """
-    around = declaration.parent
-    if around is None:
-        return _column(findings, first) == 0 and first > len(findings.source) - len(findings.source.lstrip())
-    is_in_class = around.mark is marks.CLASS and around.body < first and declaration.body_end < around.body_end
-    return is_in_class and _column(findings, first) == _column(findings, around.body)
-
-
-def _column(findings: SyntaxFindings, offset: int) -> int:
-    return offset - findings.line_starts[findings.row_of(offset)]
 
 
 def _part(

@@ -213,7 +213,7 @@ def find(source: bytes, language: str, grammar: Grammar) -> SyntaxFindings | Non
     if _is_hidden(tree, source, language):
         tree = _parse(parser, _readable(source, language), again) or tree
     starts = [0, *accumulate(map(add, map(len, source.split(b"\n")[:-1]), repeat(1)))]
-    findings = SyntaxFindings(source, language, starts, has_error=has_error)
+    findings = SyntaxFindings(source, language, starts, has_error=has_error, root=tree.root_node)
     collect(tree, grammar, findings)
     _read_embedded(parser, grammar, findings, again)
     if has_error and language in BRACED:

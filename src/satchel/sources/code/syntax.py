@@ -107,6 +107,7 @@ class SyntaxFindings(Struct):
     outer_starts: dict[int, tuple[int, int]] = field(default_factory=dict)
     embedded: list[Node] = field(default_factory=list)
     has_error: bool = False
+    root: Node | None = None
 
     @property
     def row_count(self) -> int:
