@@ -18,6 +18,8 @@ from typing import Any, AnyStr, cast
 
 from msgspec import Struct
 
+from satchel.expressions import expressions
+
 EXACT_MARK = "="
 """Prefix of the term of a complete compound. No word contains it, so marked and plain never collide."""
 
@@ -45,7 +47,7 @@ class _Pattern:
 
 def pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return an expression that is compiled when it is first used: a process uses half of those that it imports."""
-    return cast("re.Pattern[AnyStr]", _Pattern(lambda: re.compile(text, flags)))
+    return cast("re.Pattern[AnyStr]", _Pattern(lambda: expressions.compiled(text, flags)))
 
 
 def composed(text: str) -> str:
@@ -399,7 +401,7 @@ def similarity(first: frozenset[str], second: frozenset[str]) -> float:
 
 def wording(heading: str) -> re.Pattern[str]:
     """Return an expression of `words/wording.txt`, read and compiled when it is first used."""
-    return cast("re.Pattern[str]", _Pattern(lambda: re.compile(_wordings()[heading])))
+    return cast("re.Pattern[str]", _Pattern(lambda: expressions.compiled(_wordings()[heading])))
 
 
 @cache

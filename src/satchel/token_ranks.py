@@ -9,7 +9,6 @@ several bytes may share one of them with a token before it, whose rank is not kn
 from __future__ import annotations
 
 import os
-import re
 import sys
 import zlib
 from array import array
@@ -20,14 +19,15 @@ from itertools import pairwise
 from pathlib import Path
 
 from satchel.system import state_files
+from satchel.text import pattern
 
 _FORM = f"satchel o200k ranks 1 {sys.byteorder}\n".encode()
 _SALT_BYTES = 16
 
-_PLAIN = re.compile(r"[\t\n -~\u2018\u2019\u201c\u2013\u2014\u2026\u00b7\u2022\u00d7\u2192\u2502\u251c]*")
+_PLAIN = pattern(r"[\t\n -~\u2018\u2019\u201c\u2013\u2014\u2026\u00b7\u2022\u00d7\u2192\u2502\u251c]*")
 """ASCII, and signs whose bytes are always merged with each other first; those of a closing quotation mark are not."""
 
-_PIECES = re.compile(
+_PIECES = pattern(
     r"[^\r\nA-Za-z0-9]?(?:[A-Z]*[a-z]+|[A-Z]+)(?:'(?i:s|t|re|ve|m|ll|d))?|[0-9]{1,3}| ?[^\sA-Za-z0-9]+[\r\n/]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )

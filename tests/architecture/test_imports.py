@@ -15,6 +15,7 @@ LEAF_FILES = (
     "system.resident",
     "types",
     "errors",
+    "expressions",
     "vocabulary",
     "codec",
     "text",

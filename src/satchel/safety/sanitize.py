@@ -25,6 +25,7 @@ from msgspec import structs
 
 from satchel import lazy_numpy as np
 from satchel.errors import SatchelError, UsageError
+from satchel.expressions import expressions
 from satchel.safety.secret_rules import ASSIGNED, GATES, Extent, SecretRule, shapes
 from satchel.safety.secret_sentences import without_secrets
 from satchel.system import files
@@ -55,14 +56,14 @@ def _opening(anchor: str) -> re.Pattern[str]:
     Few texts match it, and it compiles in a tenth of the time of a scanner: a process that searches the texts of one
     answer rarely needs the scanner.
     """
-    return re.compile(f"{re.escape(anchor)}{GATES[anchor]}", re.ASCII)
+    return expressions.compiled(f"{re.escape(anchor)}{GATES[anchor]}", re.ASCII)
 
 
 @cache
 def _scanner(anchor: str) -> re.Pattern[str]:
     """Return the expression for all shapes of one anchor, with one group for each; compiled on first use."""
     branches = "|".join(shape.pattern for shape in _by_anchor()[anchor])
-    return re.compile(f"{re.escape(anchor)}{GATES.get(anchor, '')}(?:{branches})", re.ASCII)
+    return expressions.compiled(f"{re.escape(anchor)}{GATES.get(anchor, '')}(?:{branches})", re.ASCII)
 
 
 _EXEMPT = pattern(r"allow(?:(?<=pragma: allow)list (nextline )?secret|(?<=satchel:allow)-secret|(?<=gitleaks:allow)\b)")
@@ -360,7 +361,7 @@ def _fits(part: str) -> bool:
     return len(words) <= (MAX_TEST_WORDS if words[:1] and words[0].lower() == "test" else MAX_JOINED_WORDS)
 
 
-_LIVE = re.compile(
+_LIVE = pattern(
     r"""!?\[[^\]\n]*\](?:\s?[(\[]|:\s) | <!-- | <[!/?][^<>]*> | <[a-z][^<>]*[=:][^<>]*>
     | <(?:a|b|base|br|code|details|div|embed|form|h[1-6]|hr|i|iframe|img|input|link|math|meta|object|p|pre|script|span
         |style|svg|table|textarea|title|u|video)\b[^<>]*>""",

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from satchel import config
 from satchel.errors import LockedError, ReadOnlyStoreError, StoreError, UnreachableStoreError
+from satchel.expressions import expressions
 from satchel.index.vectors import IndexVectors
 from satchel.safety.sanitize import clean_field
 from satchel.safety.trust import load_key
@@ -50,8 +51,8 @@ UPDATE_WAIT_SECONDS = 1.0
 FIRST_WAIT_SECONDS = 5.0
 """The same where the other process makes the first index, before which there is nothing of the files to answer from."""
 
-RANKS_KEPT_FROM = 4_000_000
-"""Bytes of an index for which the file of ranks is written: with a hundred files or less a question is quick enough."""
+KEPT_FROM = 4_000_000
+"""Bytes of an index for which files are written that make the next process start faster, but not its answers better."""
 
 BEFORE = "the answer comes from the index as it was before"
 """What the note of an index that could not be brought up to date means for the answer."""
@@ -85,6 +86,7 @@ class OpenRoot:
         Index and memory are opened when they are used: a fault of one does not take the other along.
         """
         few_texts.use(folders.cache)
+        expressions.use(folders.cache)
         named = Registry(folders).at(places.root)
         self.alias, self.is_vault = alias or named.name, named.type is WorkspaceType.VAULT
         self.places, self.loaded, self.environ = places, loaded, environ
@@ -507,13 +509,24 @@ class OpenRoot:
         if self._executor is not None:
             self._executor.shutdown()
         if self._opened_index is not None:
-            if few_texts.is_file_wanted and self.index_place.size() >= RANKS_KEPT_FROM:
-                few_texts.keep()
+            is_wanted = few_texts.is_file_wanted or expressions.is_file_wanted
+            if is_wanted and self.index_place.size() >= KEPT_FROM:
+                self._keep_for_others()
             self._opened_index.store.close()
         if self._memory_store is not None:
             self._memory_store.close()
         for sibling in self._siblings.values():
             sibling.close()
+
+    @staticmethod
+    def _keep_for_others() -> None:
+        """Write what this process had to compute and the next one can read."""
+        if few_texts.is_file_wanted:
+            few_texts.keep()
+        if expressions.is_file_wanted:
+            from satchel.system import state_files
+
+            expressions.keep(state_files.replace)
 
     def resources(self, store: Store, memory: Store | None, account: Account | None, prefix: str) -> Resources:
         """Return what the pipeline works with; `prefix` is before paths where several workspaces answer."""
