@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -320,8 +319,8 @@ def test_the_folders_follow_xdg_where_it_says_something_usable() -> None:
 
 def test_every_row_of_the_table_is_complete_and_its_default_possible() -> None:
     assert len({setting.variable for setting in SETTINGS.values()}) == len(SETTINGS)
-    for entry, (key, setting) in zip(fields(Settings), SETTINGS.items(), strict=True):
-        assert entry.name == attribute(key)
+    for name, (key, setting) in zip(Settings.__struct_fields__, SETTINGS.items(), strict=True):
+        assert name == attribute(key)
         assert setting.checked(setting.default) == setting.default == Settings().shown(key)
         assert setting.meaning[0].islower()
         assert len(setting.reason) > 10

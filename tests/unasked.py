@@ -23,8 +23,5 @@ UNASKED = frozenset({
 LOOKS_FURTHER = frozenset({"tree_sitter", "satchel.search.relations"})
 """What an answer for finding needs beside: it follows the names that shown lines use. That of a prompt does not."""
 
-UNCOUNTED = frozenset({"rs_bpe"})
-"""What a list of matches does without: it has no budget of tokens."""
-
-ASKS_GIT = frozenset({"bz2", "lzma", "tempfile"})
-"""What a list of matches with a commit needs beside: git is asked for its counts of lines."""
+UNCOUNTED = frozenset({"rs_bpe", "satchel.answer.pipeline", "subprocess"})
+"""What a list of matches does without: it has no budget of tokens, and as text no counts of lines from git."""

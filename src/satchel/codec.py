@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum, StrEnum
 from functools import cache
 from inspect import signature
 from operator import attrgetter
 from typing import Any, TypeVar, cast, get_type_hints
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel.errors import UsageError
 from satchel.types import Data, Json
@@ -40,8 +43,7 @@ Record = TypeVar("Record")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A value in JSON: its schema, how it is written, and how it is read and checked.
 
     `data` returns the JSON value. `load` has as arguments the name for messages, the JSON value and a cleaner; it

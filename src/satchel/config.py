@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from satchel.errors import ConfigError
 from satchel.safety.sanitize import clean_field
@@ -100,8 +99,7 @@ def _of_account() -> str:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedSettings:
+class LoadedSettings(Struct, frozen=True):
     """The settings in force, the origin of each value, and notes about ignored values.
 
     An origin is `default`, the path of a file, the name of an environment variable, or `flag`. `lenses` are the tables

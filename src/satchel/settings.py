@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, DEFAULT_WEIGHTS, SEARCHED_TYPES, Format, Kind
@@ -21,8 +22,7 @@ LIST_LENGTH = 1_000
 """Entries of a list setting: patterns are tried on every path, so more would be slow, and is surely a mistake."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """One row: the default and the possible values; its meaning and the reason are in `words/settings.txt`.
 
     `type` is int, float, bool, str or tuple (of texts). `least` and `most` bound a number, `choices` a text;
@@ -103,9 +103,14 @@ class Setting:
         return tuple(value)
 
 
+_bounds: list[Mapping[str, Any]] = []
+"""The bounds of each field of `Settings`, in their order."""
+
+
 def setting(default: Value, **bounds: Any) -> Value:
-    """Return a field with the bounds of its row. The type is that of the default; one without is an optional number."""
-    return field(default=default, metadata=bounds, repr=not bounds.get("secret", False))
+    """Return the default of a field, and note the bounds of its row. One without a default is an optional number."""
+    _bounds.append(bounds)
+    return default
 
 
 _WEIGHTS = "context_weights_"
@@ -115,8 +120,7 @@ def _weight(kind: Kind) -> float:
     return setting(DEFAULT_WEIGHTS[kind], safe=True, least=0.0, most=100.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """The settings in force: plain values, each one checked."""
 
     budget_max_tokens: int = setting(4_000, least=1, most=10_000_000)
@@ -181,6 +185,11 @@ class Settings:
     telemetry_content: bool = setting(False)  # noqa: FBT003
     ui_color: str = setting("auto", choices=("auto", "always", "never"))
 
+    def __repr__(self) -> str:
+        """Return the settings without those that are secret."""
+        names = (name for name, bounds in zip(self.__struct_fields__, _bounds, strict=True) if not bounds.get("secret"))
+        return f"Settings({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+
     @property
     def context_weights(self) -> Mapping[Kind, float]:
         """The weight of each kind."""
@@ -202,14 +211,10 @@ def _key(name: str) -> str:
 
 
 SETTINGS: Mapping[str, Setting] = {
-    _key(entry.name): Setting(
-        _key(entry.name),
-        float if entry.default is None else type(entry.default),
-        entry.default,
-        optional=entry.default is None,
-        **entry.metadata,
+    _key(name): Setting(
+        _key(name), float if default is None else type(default), default, optional=default is None, **bounds
     )
-    for entry in fields(Settings)
+    for name, default, bounds in zip(Settings.__struct_fields__, Settings.__struct_defaults__, _bounds, strict=True)
 }
 """Every setting by its dotted key, in the order of the table."""
 

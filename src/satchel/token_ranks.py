@@ -7,7 +7,6 @@ A piece with a rank is one token, the bytes of another one are merged, the pair 
 from __future__ import annotations
 
 import os
-import re
 import sys
 import zlib
 from array import array
@@ -20,13 +19,14 @@ from pathlib import Path
 
 from satchel import lazy_numpy as np
 from satchel.system import state_files
+from satchel.text import pattern
 
 _FORM = f"satchel o200k ranks 2 {sys.byteorder}\n".encode()
 _SALT_BYTES = 16
 
-_PLAIN = re.compile(r"[\t\n\r -~]*")
+_PLAIN = pattern(r"[\t\n\r -~]*")
 
-_PIECES = re.compile(
+_PIECES = pattern(
     r"[^\r\nA-Za-z0-9\1]?[A-Z\1\2]*[a-z\1\2]+(?:'(?i:s|t|re|ve|m|ll|d))?"
     r"|[^\r\nA-Za-z0-9\1]?[A-Z\1\2]+[a-z\1\2]*(?:'(?i:s|t|re|ve|m|ll|d))?"
     r"|[0-9]{1,3}| ?[^\sA-Za-z0-9\1]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"

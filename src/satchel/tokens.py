@@ -7,7 +7,6 @@ is counted as plain text.
 
 from __future__ import annotations
 
-import re
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
@@ -21,6 +20,7 @@ from msgspec import Struct
 
 from satchel import token_ranks
 from satchel.errors import UsageError
+from satchel.text import pattern
 
 CLAUDE_FACTOR = (7, 4)
 """Claude tokens per o200k token, as a fraction (1.75) so that the ceiling is exact.
@@ -141,7 +141,7 @@ o200k = _O200k()
 MAX_LINES, LONGEST_LINE = 5_000, 1_000
 """Lines whose counts are kept, above which all are forgotten, and characters of the longest of them."""
 
-_LINE_START = re.compile(r"\n(?!/)(?=[^\S\n]*+\S)")
+_LINE_START = pattern(r"\n(?!/)(?=[^\S\n]*+\S)")
 """The line feed before a line that shares no token with the one before it."""
 
 

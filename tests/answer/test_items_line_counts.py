@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 from satchel import Satchel
 from satchel.answer.items import counted_hits
 from satchel.operations.json import search_envelope
+from satchel.operations.operation import Caller
+from satchel.operations.registry import OPERATIONS
+from satchel.sources.commits import LineCounts
 from satchel.testing import TinyRepository
 
 QUESTION = "backoff between attempts"
@@ -49,6 +53,21 @@ def test_what_cannot_be_counted_is_noted_and_changes_no_byte(satchel: Satchel, s
     counted = satchel.answer(request)
     assert [item.metadata["insertions"] for item in counted.items] == [2]
     assert (counted.text, counted.failures) == (uncounted.text, ())
+
+
+@pytest.mark.parametrize("operation", ["context_query", "search"])
+def test_an_answer_that_is_shown_as_text_alone_starts_no_git(
+    operation: str, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    satchel.index()
+    arguments = {"question": QUESTION, "types": ["commits"], "refresh": False}
+    shown = OPERATIONS[operation].run(satchel, arguments, Caller()).text
+    monkeypatch.delattr(subprocess, "Popen")
+    satchel.opened.line_counts = LineCounts(satchel.places.root)
+    alone = OPERATIONS[operation].run(satchel, arguments, Caller(shows_data=False))
+    assert alone.text.splitlines()[-1] == shown.splitlines()[-1]
+    assert "Wait with backoff" in alone.text
+    assert alone.envelope["failures"] == []
 
 
 def test_hits_are_counted_when_they_are_shown(satchel: Satchel) -> None:

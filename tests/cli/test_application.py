@@ -12,7 +12,7 @@ from satchel import __version__
 from satchel.cli import main
 from satchel.cli.application import COMMANDS, application, run, wants_json
 from satchel.testing import TinyRepository
-from tests.unasked import ASKS_GIT, LOOKS_FURTHER, UNASKED, UNCOUNTED
+from tests.unasked import LOOKS_FURTHER, UNASKED, UNCOUNTED
 
 HEAVY = ("numpy", "structlog", "apsw", "tree_sitter", "rs_bpe", "asyncio", "satchel.engine")
 
@@ -45,6 +45,17 @@ def test_the_version_that_cannot_be_written_is_an_error() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "error: Bad file descriptor\n")
+
+
+def test_a_command_that_reads_runs_the_functions_for_its_end_and_frees_nothing(shop: TinyRepository) -> None:
+    program = (
+        "import atexit, sys\nfrom satchel.cli.main import main\n"
+        "class Freed:\n    def __del__(self):\n        print('freed')\n"
+        "kept = Freed()\natexit.register(print, 'ended')\n"
+        "sys.argv = ['satchel', 'search', 'nothing of this kind']\nsys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=shop.root)
+    assert done.stdout == "ended\n"
 
 
 @pytest.mark.parametrize("option", ["-h", "--help"])
@@ -157,7 +168,7 @@ def test_the_light_ways_import_nothing_heavy(arguments: list[str]) -> None:
     ("command", "unasked", "shown"),
     [
         ("context", UNASKED - LOOKS_FURTHER, "0.1 * 2**attempt"),
-        ("search", UNASKED - ASKS_GIT | UNCOUNTED, "shop/client.py"),
+        ("search", UNASKED | UNCOUNTED, "shop/client.py"),
     ],
 )
 def test_a_question_to_an_unchanged_index_loads_only_what_answers_it(

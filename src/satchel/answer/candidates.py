@@ -38,6 +38,7 @@ from satchel.search.lessons import is_lesson
 from satchel.search.searcher import TRACE_SIGNAL
 from satchel.sources.experiences import LINE_CHARACTERS as LONGEST_LINE
 from satchel.store.licence import COMMENT_LINE
+from satchel.text import pattern
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
 
 SHRINK_SHARES = (0.9, 0.6, 0.35)
@@ -52,13 +53,13 @@ MIN_EXCERPT = 60
 NOTE_TOKENS = 16
 """Tokens of the note that says where the full record is."""
 
-_TRAILER = re.compile(
+_TRAILER = pattern(
     r"(?:[A-Z][\w-]*-by|Change-Id|Reviewed-on|PiperOrigin-RevId|GitOrigin-RevId|git-svn-id|Cr-Commit-Position)\s?: \S",
     re.IGNORECASE,
 )
 """Trailers of a commit message: who signed, who reviewed, which number."""
 
-_FRAME_LINE = re.compile(r"package\b|\s*(?:$|if\b.*TYPE_CHECKING\b|['\"]use |[)}]$)")
+_FRAME_LINE = pattern(r"package\b|\s*(?:$|if\b.*TYPE_CHECKING\b|['\"]use |[)}]$)")
 """A line that says nothing without the imports beside it."""
 
 _IMPORT_TERMS = frozenset(words.stem(word) for word in ("import", "include", "require", "dependency"))

@@ -29,6 +29,7 @@ from satchel.search.relations import CallSite, Relations
 from satchel.search.resolve.code import CodeDefinition, SourceFile
 from satchel.search.resolve.syntax import LEAVES
 from satchel.sources.roles import is_secondary
+from satchel.text import pattern
 from satchel.types import EdgeType, Kind, Location, Range, Role
 
 if TYPE_CHECKING:
@@ -49,15 +50,15 @@ COMMON_NAME = 100
 ALIKE_NAMES = 20
 """Most definitions that share a followed name, and most spans with a rare one."""
 
-_WORD = re.compile(r"[^\W\d]\w{2,}")
-NUMBER = re.compile(r"(?<![\w.])\d[\d_,]{2,}\d(?![\w.])")
+_WORD = pattern(r"[^\W\d]\w{2,}")
+NUMBER = pattern(r"(?<![\w.])\d[\d_,]{2,}\d(?![\w.])")
 """A number of at least four signs."""
 
 _AS_CODE = r"(?<=[\w)\]][.>:]){0}|{0}(?=\(|\[|\.\w|\s*:?=[^=])"
 """A plain word where only code has one, not prose or a list of words."""
 
-_RESULT = re.compile(r"return\b|=> ")
-_GIVES = re.compile(r"^\s*return\b[ (]*[^\s;)]", re.MULTILINE)
+_RESULT = pattern(r"return\b|=> ")
+_GIVES = pattern(r"^\s*return\b[ (]*[^\s;)]", re.MULTILINE)
 
 Found = TypeVar("Found")
 

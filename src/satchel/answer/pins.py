@@ -21,7 +21,7 @@ from satchel.safety.sanitize import clean_field
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
 from satchel.system import files
-from satchel.text import folded
+from satchel.text import folded, pattern
 from satchel.types import (
     CONTEXT_TYPES,
     FILE_KINDS,
@@ -38,7 +38,7 @@ from satchel.types import (
 )
 
 Place = tuple[str, FileLines, Store]
-_PLACE = re.compile(r"(.+?)(?::(\d+)(?:-(\d+))?)?", re.DOTALL)
+_PLACE = pattern(r"(.+?)(?::(\d+)(?:-(\d+))?)?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

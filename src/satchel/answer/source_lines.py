@@ -28,6 +28,7 @@ from satchel.sources.code.languages import extent, is_notebook
 from satchel.store.licence import licence_lines
 from satchel.system import files
 from satchel.system.kept import Cache
+from satchel.text import pattern
 from satchel.tokens import TokenCounter
 from satchel.types import Freshness, Outline, Range
 
@@ -256,15 +257,15 @@ _COMMENT_START = r"(?://|/?\*(?![\w*(])|/\*|#(?![!\[]|(?:include|define|if|ifdef
 _DOC_STRING_START = r"[rRbBuUfF]{0,2}(\"{3}|'{3})"
 COMMENT, _DOC_STRING = re.compile(rf"\s*{_COMMENT_START}"), re.compile(rf"\s*{_DOC_STRING_START}")
 _COMMENT_LINE = rf"[^\S\n]*+{_COMMENT_START}[^\n]*+"
-_PROSE = re.compile(
+_PROSE = pattern(
     r"\n(?=[^\S\n]*+[/*#;\-\"'rRbBuUfF])"
     rf"(?:[^\S\n]*+{_DOC_STRING_START}(?![^\n]*\1)|{_COMMENT_LINE}(?:\n{_COMMENT_LINE}){{{MIN_PROSE},}}+)"
 )
 """The opening of a doc string of several lines, or lines of comments that are more than a few."""
 
-IMPORT = re.compile(r"\s*(?:import|from|use|using|require|#include|package)\b")
-_WORD = re.compile(r"\w")
-_SENTENCE_END = re.compile(r"[.!?:;]['\")\]`*]*\s*$|^\W*$")
+IMPORT = pattern(r"\s*(?:import|from|use|using|require|#include|package)\b")
+_WORD = pattern(r"\w")
+_SENTENCE_END = pattern(r"[.!?:;]['\")\]`*]*\s*$|^\W*$")
 
 
 def prose_of(lines: TextLines) -> Iterator[Range]:
@@ -314,8 +315,8 @@ def without_blank_ends(lines: Sequence[str], start: int, end: int) -> Range:
     return first, last
 
 
-_BRANCH = re.compile(r"[})\s]*(?:el(?:se|if|sif)|except|finally|catch|case|default|when)\b|(?P<bracket>[{}()\[\]])")
-_OPENS = re.compile(r"(?:[{:(\[]|[=-]>|\b(?:then|do))\s*(?:/[/*].*|#.*)?$")
+_BRANCH = pattern(r"[})\s]*(?:el(?:se|if|sif)|except|finally|catch|case|default|when)\b|(?P<bracket>[{}()\[\]])")
+_OPENS = pattern(r"(?:[{:(\[]|[=-]>|\b(?:then|do))\s*(?:/[/*].*|#.*)?$")
 """The end of a line after which a block begins."""
 
 

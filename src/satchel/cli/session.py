@@ -20,6 +20,7 @@ from satchel.cli.options import COLLECTED_AFTER, Invocation
 from satchel.errors import LockedError
 from satchel.operations.operation import Answered, Caller, Operation, Spelling, StoppedError
 from satchel.system.signals import signals_to
+from satchel.text import pattern
 from satchel.types import UNFINISHED, Failure
 
 if TYPE_CHECKING:
@@ -291,9 +292,9 @@ def _exit_code(envelope: Mapping[str, Any], *, strict: bool) -> int:
 Styles = Callable[[str], Iterable[tuple[str, Mapping[str, Any]]]]
 """A function from a text to its parts, each with the style of click that it has on a terminal."""
 
-_FENCE = re.compile(r"`{3,}|~{3,}")
-_HIT = re.compile(r"^(\S+)(  [01]\.\d\d)(.*)$", re.DOTALL)
-_LABEL = re.compile(r"^([a-z ]{13} )(.*)$", re.DOTALL)
+_FENCE = pattern(r"`{3,}|~{3,}")
+_HIT = pattern(r"^(\S+)(  [01]\.\d\d)(.*)$", re.DOTALL)
+_LABEL = pattern(r"^([a-z ]{13} )(.*)$", re.DOTALL)
 
 
 def painted(text: str, styles: Styles, color: str) -> str:

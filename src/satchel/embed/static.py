@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import mmap
-import re
 import threading
 import unicodedata
 from bisect import bisect_left
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel import lazy_numpy as np
+from satchel.text import pattern
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -55,9 +55,9 @@ TABLE_FILE, WORDS_FILE, DIGEST_FILE = (
 )
 """The rows, the entries in ascending order, and the SHA-256 of both files one after the other."""
 
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_WORD = pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _BLANKED = bytes(code if chr(code).isascii() and chr(code).isalnum() else 32 for code in range(256))
-_MARKS = re.compile("[\u0300-\u036f]+")
+_MARKS = pattern("[\u0300-\u036f]+")
 _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "Æ": "Ae", "œ": "oe", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d"})
 
 

@@ -22,6 +22,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from satchel import __version__
 from satchel.codec import iso_time
 from satchel.config import load_settings
@@ -142,7 +144,7 @@ class Kept:
 
     def __init__(self, folder: Path, settings: Settings, max_tokens: int, *, is_fresh: bool = False) -> None:
         """With `is_fresh` the earlier answers are not used."""
-        values = {name: value for name, value in asdict(settings).items() if name not in _HARMLESS}
+        values = {name: value for name, value in structs.asdict(settings).items() if name not in _HARMLESS}
         # Version of the fields of an answer; answers of other versions are not used.
         key = json.dumps([5, __version__, max_tokens, sorted(values.items())], default=str)
         name = blake2b(key.encode(), digest_size=16).hexdigest()
@@ -304,12 +306,12 @@ def _changed(settings: Settings, changed: Mapping[str, str]) -> Settings:
         raise UsageError(f"unknown setting {', '.join(sorted(unknown))}: `satchel config` names all")
     environ = {SETTINGS[key].variable: value for key, value in changed.items()}
     loaded = load_settings(None, {"HOME": "/nobody", **environ}).settings
-    return replace(settings, **{attribute(key): getattr(loaded, attribute(key)) for key in changed})
+    return structs.replace(settings, **{attribute(key): getattr(loaded, attribute(key)) for key in changed})
 
 
 def _settings(settings: Settings) -> Mapping[str, object]:
     """Return the settings of the real root instead of those of an earlier commit; code needs no vectors, and a file."""
-    values = asdict(settings)
+    values = structs.asdict(settings)
     rows = {key: values[attribute(key)] for key in SETTINGS} | {"embed.provider": "off", "store.url": ""}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in rows.items()}
 

@@ -29,6 +29,7 @@ from itertools import islice
 from msgspec import Struct
 
 from satchel.clients.records import CLIENTS
+from satchel.text import pattern
 from satchel.types import Data, Json
 from satchel.vocabulary import is_whole
 
@@ -38,9 +39,9 @@ TEXT_CHARACTERS = 60_000
 MAX_FILES = 50
 """Number of files that are read from one tool call."""
 
-_CAPITAL = re.compile(r"(?<=[a-z0-9])([A-Z])")
-_EXIT_CODE = re.compile(r"\b(?:exit(?:ed with)?(?: code| status)?|exit_code)[:= ]+(-?\d+)\b", re.IGNORECASE)
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
+_CAPITAL = pattern(r"(?<=[a-z0-9])([A-Z])")
+_EXIT_CODE = pattern(r"\b(?:exit(?:ed with)?(?: code| status)?|exit_code)[:= ]+(-?\d+)\b", re.IGNORECASE)
+_PATCHED = pattern(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
 
 
 class Event(StrEnum):

@@ -9,9 +9,10 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from satchel.config import Folders, LoadedSettings, load_settings
 from satchel.errors import NoIndexError, SatchelError

@@ -36,6 +36,7 @@ from satchel.operations.registry import TOOLS
 from satchel.operations.remember import DEFAULT_ROWS, EXPERIENCE, EXPERIENCE_ACTIONS, MEMORIES, REMEMBER
 from satchel.safety.sanitize import clean_field
 from satchel.system import telemetry
+from satchel.text import pattern
 from satchel.tokens import counter
 from satchel.types import Data, Json, Kind
 from satchel.vocabulary import Domain, Strategy, choices
@@ -60,7 +61,7 @@ TEMPLATES: Result = {
 }
 
 _BRIEF_URI = "satchel://brief"
-_URI = re.compile(r"satchel://(document|handle|context)/(.+)", re.DOTALL)
+_URI = pattern(r"satchel://(document|handle|context)/(.+)", re.DOTALL)
 
 
 def parsed(uri: str) -> tuple[Operation, Data] | None:
@@ -345,7 +346,7 @@ CACHE_HINTS: Mapping[str, tuple[int, Literal["public", "private"]]] = {
 }
 """How long results hold. Other lists than that of resources stay the same until another version is installed."""
 
-_COMMAND = re.compile(r"`satchel (\w+)(?: (\w+))?[^`]*`")
+_COMMAND = pattern(r"`satchel (\w+)(?: (\w+))?[^`]*`")
 _TOOL_OF = {
     "context": ask.CONTEXT_QUERY.name, "graph": ask.GRAPH_CONTEXT.name, "premortem": ask.PREMORTEM_OPERATION.name,
     "situation": ask.SITUATION_CONTEXT.name, "memory": REMEMBER.name,

@@ -7,7 +7,6 @@ for a record that belongs to all of them. `author` is who made it on a server, e
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, NamedTuple
@@ -19,6 +18,7 @@ from satchel import text as words
 from satchel.codec import Clean
 from satchel.errors import UsageError
 from satchel.system.globs import LONGEST_GLOB
+from satchel.text import pattern
 from satchel.types import Data, Json, Kind
 
 NAME_CHARACTERS = 100
@@ -30,7 +30,7 @@ MAX_NOTES = 1_000
 IMPORTED_NAME_CHARACTERS = 300
 """Length limit of an id, a title and a field of an exchange in an import."""
 
-_KEY = re.compile(r"[^\s\x00-\x1f]+")
+_KEY = pattern(r"[^\s\x00-\x1f]+")
 _EXCHANGE_TEXTS = ("session", "exchange", "created_at", "speaker", "branch")
 _EXCHANGE_FLAGS = ("compaction", "sidechain", "asks")
 

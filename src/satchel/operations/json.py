@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from satchel import __version__
 from satchel.codec import Field, many, maybe, record
@@ -76,7 +76,7 @@ OBJECT = Field({"type": "object"}, dict)
 COUNTS = Field({"type": "object", "additionalProperties": COUNT.schema}, dict)
 TEXTS = many(TEXT)
 SPANS = Field({"type": "array"}, lambda spans: [list(span) for span in spans])
-REST = replace(SPANS, is_optional=True).of(lambda owner: owner.rest or None)
+REST = structs.replace(SPANS, is_optional=True).of(lambda owner: owner.rest or None)
 """What is left of a long function that is shown in part, best first; absent for anything else."""
 
 PLACE = maybe(Field(record(path=TEXT, start_line=COUNT, end_line=COUNT).schema))
@@ -106,7 +106,7 @@ _SHOWN = {"text": TEXT, "items": many(ITEM)}
 _END = {"failures": FAILURES, "meta": OBJECT}
 CONTEXT = record(
     query=TEXT, **_SHOWN,
-    shown_before=replace(many(SHOWN_BEFORE), is_optional=True).of(
+    shown_before=structs.replace(many(SHOWN_BEFORE), is_optional=True).of(
         lambda context: context.shown_before if "session" in context.meta else None  # with a session also an empty list
     ),
     overflow=many(OMISSION), usage=USAGE, sources_used=COUNTS, **_END,
@@ -118,7 +118,7 @@ HIT = record(
     score=NUMBER, location=PLACE.of(lambda hit: _place(hit.chunk.location, [(s.start, s.end) for s in hit.spans])),
     best_line=maybe(OBJECT).of(lambda hit: hit.best_line and dict(zip(("line", "text"), hit.best_line, strict=True))),
     metadata=OBJECT.of(_hit_metadata), signals=SIGNALS,
-    also_at=replace(many(PLACED), is_optional=True).of(lambda hit: hit.copies or None),
+    also_at=structs.replace(many(PLACED), is_optional=True).of(lambda hit: hit.copies or None),
 )  # fmt: skip
 FILE = record(path=TEXT, relevance=NUMBER, parts=many(HIT))
 HITS = record(query=TEXT, files=many(FILE), hits=many(HIT), **_END)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from satchel.codec import Field, fields_of, many, maybe, record
 from satchel.memory.model import Experience, Memory, Record

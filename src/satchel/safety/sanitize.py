@@ -360,7 +360,7 @@ def _fits(part: str) -> bool:
     return len(words) <= (MAX_TEST_WORDS if words[:1] and words[0].lower() == "test" else MAX_JOINED_WORDS)
 
 
-_LIVE = re.compile(
+_LIVE = pattern(
     r"""!?\[[^\]\n]*\](?:\s?[(\[]|:\s) | <!-- | <[!/?][^<>]*> | <[a-z][^<>]*[=:][^<>]*>
     | <(?:a|b|base|br|code|details|div|embed|form|h[1-6]|hr|i|iframe|img|input|link|math|meta|object|p|pre|script|span
         |style|svg|table|textarea|title|u|video)\b[^<>]*>""",

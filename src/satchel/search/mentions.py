@@ -26,6 +26,7 @@ from satchel.search.trace import Frame, Trace, is_vendored, name_of
 from satchel.sources.code.languages import language_of
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
+from satchel.text import pattern
 from satchel.types import LINE_KINDS
 
 LITERAL_SPANS = 12
@@ -34,11 +35,11 @@ LITERAL_SPANS = 12
 MAX_FRAMES = 200
 """Most frames that are looked up, the innermost first."""
 
-_WORDS = re.compile(r"\w+")
+_WORDS = pattern(r"\w+")
 
-_IN_FOLDER = re.compile(r"\b(?:in|under|below|inside|within|of|at|folder|directory)(?: the)? [`'\"]?$", re.IGNORECASE)
+_IN_FOLDER = pattern(r"\b(?:in|under|below|inside|within|of|at|folder|directory)(?: the)? [`'\"]?$", re.IGNORECASE)
 
-_COMPILED = re.compile(r"\.[cm]?js$")
+_COMPILED = pattern(r"\.[cm]?js$")
 """A file that may have been compiled from one of the same stem (`dist/compose.js` from `src/compose.ts`)."""
 
 

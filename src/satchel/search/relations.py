@@ -34,6 +34,7 @@ from satchel.sources.code.languages import FAMILIES, PROSE, RULES
 from satchel.sources.roles import is_inline_test, is_secondary
 from satchel.store.protocol import Store
 from satchel.store.records import Document
+from satchel.text import pattern
 from satchel.types import LINE_KINDS, EdgeType, Kind, Role
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ _PROSE = PROSE | {"diff", "po", "tex", "text"}
 _MACHINE = frozenset({"java", "kotlin", "scala", "groovy", "clojure"})
 """Languages of one virtual machine, which call each other by the same names."""
 
-_WORDS = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
-_FILE = re.compile(r"(?:^|/)[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]{1,5}$|/")
+_WORDS = pattern(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
+_FILE = pattern(r"(?:^|/)[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]{1,5}$|/")
 
 
 def definitions_named(code: Code, text: str) -> list[CodeDefinition]:

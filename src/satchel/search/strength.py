@@ -22,6 +22,7 @@ from satchel.search.shipped import shipped
 from satchel.sources.roles import Peripheral, asked_peripherals, file_role, peripheral_role
 from satchel.store.protocol import Store
 from satchel.store.segments import Lexicon, distinct
+from satchel.text import pattern
 from satchel.types import Kind
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ MAX_ABSENT = 6
 
 SHORTEST_WORD = 3
 
-_INLINE_CODE = re.compile(r"`([^`\n]{1,200})`")
+_INLINE_CODE = pattern(r"`([^`\n]{1,200})`")
 
 COMMON_WORDS = frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="utf-8").split())
 """Words that say little about the subject of a question in any project; the last ones are those of other languages."""

@@ -96,7 +96,7 @@ _FUNCTIONS = (
 )
 """Rust and Go write the function on a line of its own, above the place."""
 
-_DEFINITION = re.compile(r"[> ]\s+(?:async )?def (\w+)\(")
+_DEFINITION = pattern(r"[> ]\s+(?:async )?def (\w+)\(")
 """pytest prints the source of a function above the place that failed in it."""
 
 _LINES = r"(?P<line>\d{1,6})(?:(?:-|\.\.|\u2013| to | and )L?(?P<end>\d{1,6}))?\b"

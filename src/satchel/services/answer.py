@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from hashlib import blake2b
@@ -365,11 +365,11 @@ def settings_mark(settings: Settings) -> dict[str, str]:
     """
     plain = Settings()
     marks = {}
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        shapes = field.name.startswith(SHAPING_SETTINGS) and field.name not in HARMLESS_SETTINGS
-        if shapes and value != getattr(plain, field.name):
-            marks[field.name.replace("_", ".", 1)] = blake2b(repr(value).encode(), digest_size=4).hexdigest()
+    for name in settings.__struct_fields__:
+        value = getattr(settings, name)
+        shapes = name.startswith(SHAPING_SETTINGS) and name not in HARMLESS_SETTINGS
+        if shapes and value != getattr(plain, name):
+            marks[name.replace("_", ".", 1)] = blake2b(repr(value).encode(), digest_size=4).hexdigest()
     return marks
 
 

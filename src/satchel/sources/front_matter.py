@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
 
+from satchel.text import pattern
 from satchel.types import Data
 
 MAX_CHARACTERS = 64_000
@@ -16,7 +16,7 @@ MAX_CHARACTERS = 64_000
 _FENCE = "---"
 _ENDS = {"---": frozenset({"---", "..."}), "+++": frozenset({"+++"})}
 """The line that begins front matter -> those that end it."""
-_FIELD = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*)")
+_FIELD = pattern(r"([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*)")
 
 
 class FrontMatter(Struct, frozen=True):

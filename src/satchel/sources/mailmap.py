@@ -5,18 +5,18 @@ git is told not to open it, as it could be a pipe or a link; it is read here lik
 
 from __future__ import annotations
 
-import re
 from hashlib import blake2b
 
 from msgspec import Struct
 
 from satchel.system.files import Skipped, decode, read_bytes
 from satchel.system.git import Repository
+from satchel.text import pattern
 
 LARGEST = 1_000_000
 """Bytes of the largest file that is read: 15,000 people."""
 
-_LINE = re.compile(r"\s*([^<#]*?)\s*<([^<>]*)>(?:\s*([^<]*?)\s*<([^<>]*)>)?")
+_LINE = pattern(r"\s*([^<#]*?)\s*<([^<>]*)>(?:\s*([^<]*?)\s*<([^<>]*)>)?")
 
 
 class Mailmap(Struct, frozen=True):

@@ -20,7 +20,7 @@ from msgspec import Struct, field
 
 from satchel.errors import UsageError
 from satchel.safety.sanitize import clean_field
-from satchel.text import folded, word_lists
+from satchel.text import folded, pattern, word_lists
 from satchel.types import EdgeType
 
 _ATTACHMENTS = frozenset(word_lists("file_names.txt")["attachments"])
@@ -142,7 +142,7 @@ def _ends(path: str, end: str) -> bool:
     return f"/{folded(without_suffix(path))}".endswith(end)
 
 
-TASK_LINE = re.compile(r"^\s*(?:>\s*)*(?:[-*+]|\d+[.)])\s+\[(.)\]\s")
+TASK_LINE = pattern(r"^\s*(?:>\s*)*(?:[-*+]|\d+[.)])\s+\[(.)\]\s")
 _STATUS: Mapping[str, str] = {" ": "open", "/": "doing", "x": "done", "X": "done", "-": "cancelled"}
 _DATED: Mapping[str, str] = {
     "📅": "due", "⏳": "scheduled", "🛫": "start", "\u2795": "created", "✅": "done", "❌": "cancelled",
@@ -152,13 +152,13 @@ _PRIORITIES = ("lowest", "low", "normal", "medium", "high", "highest")
 _NAMES: Mapping[str, str] = {"completion": "done"}
 """Names of Dataview for fields that Tasks writes as signs."""
 
-_SIGN = re.compile(rf"([{''.join(_DATED)}])\ufe0f?\s*(\d{{4}}-\d\d-\d\d)|([{''.join(_RANKED)}])")
-_FIELD = re.compile(r"[\[(]([\w -]{1,60}?)::\s*([^\[\]()\n]*)[\])]")
-_TAG = re.compile(r"(?:(?<=\s)|^)#([\w/-]+)")
-_CLAUSE = re.compile(
+_SIGN = pattern(rf"([{''.join(_DATED)}])\ufe0f?\s*(\d{{4}}-\d\d-\d\d)|([{''.join(_RANKED)}])")
+_FIELD = pattern(r"[\[(]([\w -]{1,60}?)::\s*([^\[\]()\n]*)[\])]")
+_TAG = pattern(r"(?:(?<=\s)|^)#([\w/-]+)")
+_CLAUSE = pattern(
     r"\s*(not\s+)?([^\W\d][\w-]*)\s*(?:(<=|>=|!=|<|>|=)\s*(\"[^\"]*\"|'[^']*'|[^\s<>=!]\S*))?\s*", re.IGNORECASE
 )
-_DAY = re.compile(r"(today|tomorrow|yesterday)(?:([+-]\d{1,4})d?)?", re.IGNORECASE)
+_DAY = pattern(r"(today|tomorrow|yesterday)(?:([+-]\d{1,4})d?)?", re.IGNORECASE)
 
 Fields = Mapping[str, Sequence[str]]
 """The values of a task by the name of their field, in lower case."""

@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-COMMENT_LINE = re.compile(r"\s*(?:$|//|#(?!!?\[)|/?\*|--|;|<!--|%)")
+from satchel.text import pattern
+
+COMMENT_LINE = pattern(r"\s*(?:$|//|#(?!!?\[)|/?\*|--|;|<!--|%)")
 """A line of the comment at the top of a file, or a blank one."""
 
-_LICENCE = re.compile(r"copyright|licen[cs]e|spdx|warrant(?:y|ies)\b|redistribut", re.IGNORECASE)
+_LICENCE = pattern(r"copyright|licen[cs]e|spdx|warrant(?:y|ies)\b|redistribut", re.IGNORECASE)
 """Words that mark a paragraph of that comment as one of a licence."""
 
 

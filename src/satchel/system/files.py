@@ -192,7 +192,7 @@ def decode(raw: bytes) -> tuple[str, str, bool] | None:
     return text, encoding, lossy
 
 
-_NO_TEXT = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_NO_TEXT = pattern(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 """Control characters that no text has, NUL apart."""
 
 _MAX_NULS = 1 / 20
@@ -216,7 +216,7 @@ def _despite_nul(raw: bytes, encoding: str) -> str:
     return ""
 
 
-_DECLARED = re.compile(
+_DECLARED = pattern(
     rb"coding[:=]\s*(iso[-_]?8859[-_]\d+|latin[-_]?\d+|(?:cp|windows-)\d{3,4}|koi8[-_][ru]|shift[-_]jis|euc[-_](?:jp|kr)"
     rb"|gbk|gb2312|gb18030|big5)",
     re.IGNORECASE,

@@ -29,6 +29,7 @@ from msgspec import Struct
 
 from satchel.errors import GitError
 from satchel.system.files import Skipped, escape_name, read_bytes
+from satchel.text import pattern
 from satchel.types import ShouldStop, never
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ _MAX_EXAMINED = 200_000  # entries of `.git` looked at before git runs, in 0.2 s
 _NOT_OPENED = frozenset({"hooks", "logs", "modules", "worktrees", "lfs", "annex"})  # folders that no command here reads
 _CONFIGS = ("config", "config.worktree")
 _patience: dict[Path, float] = {}  # of repositories whose git was silent
-_OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_OBJECT_ID = pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 # The only commands that satchel runs, each with arguments that override the configuration:
 # signatures, external programs and text converters off; mailmap, notes and order files not opened; one format.
@@ -143,8 +144,8 @@ def repository_at(folder: Path) -> Repository | None:
     )
 
 
-_WORK_TREE = re.compile(r'^[ \t]*worktree[ \t]*=[ \t]*"?([^"\n]+?)"?[ \t]*$', re.MULTILINE | re.IGNORECASE)
-_INCLUDE = re.compile(r"\[\s*include", re.IGNORECASE)
+_WORK_TREE = pattern(r'^[ \t]*worktree[ \t]*=[ \t]*"?([^"\n]+?)"?[ \t]*$', re.MULTILINE | re.IGNORECASE)
+_INCLUDE = pattern(r"\[\s*include", re.IGNORECASE)
 
 
 def _is_own(folder: Path, git_dir: Path, common_dir: Path) -> bool:
@@ -477,7 +478,7 @@ def _mode(path: Path) -> int:
         return 0
 
 
-_PROMISE = re.compile(
+_PROMISE = pattern(
     r"^[ \t]*(?:promisor[ \t]*=[ \t]*(?:true|yes|on|1)|partialclone[ \t]*=)", re.MULTILINE | re.IGNORECASE
 )
 

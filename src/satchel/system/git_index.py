@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from satchel.system.files import Skipped, read_bytes, stamp
 from satchel.system.git import Repository
+from satchel.text import pattern
 
 LARGEST_INDEX = 1 << 28
 """Bytes of the largest index that is read: two million paths."""
@@ -27,7 +28,7 @@ _HEAD, _STATS = 12, 40
 
 _EXTENDED, _NAME_LENGTH = 0x4000, 0xFFF
 _LINK_MODE, _FILE_TYPE, _SKIPPED_IN_TREE = 0o160000, 0o170000, 0x4000
-_SHA256 = re.compile(r"^[ \t]*objectformat[ \t]*=[ \t]*\"?sha256", re.MULTILINE | re.IGNORECASE)
+_SHA256 = pattern(r"^[ \t]*objectformat[ \t]*=[ \t]*\"?sha256", re.MULTILINE | re.IGNORECASE)
 
 
 class Tracked(Struct, frozen=True):
@@ -154,8 +155,8 @@ def global_ignore_file() -> Path | None:
     return Path(path).resolve() if os.path.isfile(path) else None  # noqa: PTH113
 
 
-_SECTION = re.compile(r"\s*\[\s*([\w.-]+)[^\]]*\]\s*")
-_EXCLUDES = re.compile(r"\s*excludesfile\s*=\s*\"?([^\"\n]+?)\"?\s*", re.IGNORECASE)
+_SECTION = pattern(r"\s*\[\s*([\w.-]+)[^\]]*\]\s*")
+_EXCLUDES = pattern(r"\s*excludesfile\s*=\s*\"?([^\"\n]+?)\"?\s*", re.IGNORECASE)
 
 
 def _excludes(text: str) -> Iterator[str]:

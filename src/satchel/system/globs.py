@@ -25,7 +25,7 @@ LONGEST_GLOB = 400
 MAX_EXPANSIONS = 64
 """Limit of the patterns that braces expand to: `{a,b}{c,d}` is four."""
 
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_BRACES = pattern(r"\{([^{}]*,[^{}]*)\}")
 
 
 class Globs(Struct, frozen=True):
@@ -76,7 +76,7 @@ def is_among(text: str, globs: Iterable[str]) -> bool:
     )
 
 
-_SHELL_WILD = re.compile(r"[*?\[]")
+_SHELL_WILD = pattern(r"[*?\[]")
 
 
 @lru_cache

@@ -19,7 +19,7 @@ from satchel.errors import NoIndexError, StoreError, UsageError
 from satchel.system import state_files
 from satchel.system.files import Skipped, SkipReason, escape_name, read_bytes
 from satchel.system.git import find_repository
-from satchel.text import folded
+from satchel.text import folded, pattern
 
 EXPORT_SUFFIX = ".json"
 """The suffix of an export of notes, which is a root of its own if it is named explicitly."""
@@ -167,7 +167,7 @@ def home_of(places: Places) -> Path:
 
 REGISTRY_NAME = "workspaces.json"
 
-_ALIAS = re.compile(r"[^\W_][\w.-]{0,63}")
+_ALIAS = pattern(r"[^\W_][\w.-]{0,63}")
 _VAULT_MARK = ".obsidian"
 _EXPORT_KEYS = (b'"docs"', b'"storeData"', b'"formatVersion"')
 

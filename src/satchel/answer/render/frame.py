@@ -24,6 +24,7 @@ from satchel.answer.render.labels import (
 from satchel.answer.request import TextForm
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN
 from satchel.safety.sanitize import DATA_NOTICE, clean_field, plain_name
+from satchel.text import pattern
 from satchel.types import (
     CONTEXT_TYPES,
     UNFINISHED,
@@ -93,7 +94,7 @@ _GRADUAL = frozenset({"name", "file name", "calls", "history", "likeness"})
 
 _USUAL_REASON = "words"
 
-_PLACE_END = re.compile(r":\d+-\d+(?:,\d+-\d+)*\Z", re.ASCII)
+_PLACE_END = pattern(r":\d+-\d+(?:,\d+-\d+)*\Z", re.ASCII)
 
 
 class Stop(StrEnum):

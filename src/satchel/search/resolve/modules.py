@@ -36,7 +36,7 @@ _PACKAGE_OBJECT = pattern(r"^[ \t]*package[ \t]+object[ \t]+(\w+)", re.MULTILINE
 _PACKAGE_CLAUSE = pattern(r"^[ \t]*package[ \t]+(?!object\b)([\w.`]+)", re.MULTILINE)
 _PHP_NAMESPACE = pattern(r"^[ \t]*(?:<\?php\s+)?namespace[ \t]+([\w\\]+)[ \t]*[;{]", re.MULTILINE)
 _RETURNED = pattern(r"^return\s+(?:setmetatable\s*\(\s*)?(\w+)", re.MULTILINE)
-_LOADS = re.compile(rb"\brequire\s*(?:,|\(\s*[^'\"\s\[])")
+_LOADS = pattern(rb"\brequire\s*(?:,|\(\s*[^'\"\s\[])")
 _PACKAGED = frozenset({"java", "kotlin", "scala"})
 """Languages whose names begin with the package that a file names in its text."""
 

@@ -5,12 +5,11 @@ The tables of node types are in `satchel/words/nodes.txt`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from satchel.search.resolve.places import Binding, How, before, bound_by_place
-from satchel.text import word_lists
+from satchel.text import pattern, word_lists
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -199,10 +198,10 @@ def _matching(node: Node, target: Node, value: Node | None) -> Node | None:
     return values[0] if index == 0 and values else None
 
 
-_LEADS = re.compile(
+_LEADS = pattern(
     r"^(?:[:&*?!(\s\"']|'\w+\s|(?:mut|dyn|impl|const|readonly|typeof|final|ref|out|in|keyof|any|some|inout)\b)+"
 )
-_HEAD = re.compile(r"[\w$]+(?:(?:\.|::)[\w$]+)*")
+_HEAD = pattern(r"[\w$]+(?:(?:\.|::)[\w$]+)*")
 _NOTHING = frozenset({"None", "null", "undefined", "void", "nil"})
 
 
@@ -238,7 +237,7 @@ def scope_of(function: Node) -> Node | None:
     return declared.child_by_field_name("scope") if declared is not None else None
 
 
-_WITH_FIXTURE = re.compile(rb"(?:TYPED_)?TEST_[FP]|TYPED_TEST")
+_WITH_FIXTURE = pattern(rb"(?:TYPED_)?TEST_[FP]|TYPED_TEST")
 
 
 def fixture_of(function: Node, source: bytes) -> Node | None:

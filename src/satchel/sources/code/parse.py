@@ -174,7 +174,7 @@ for a while."""
 
 _PREPROCESSED = frozenset({"c", "cpp", "csharp"})
 
-_CONSTRUCTOR = re.compile(
+_CONSTRUCTOR = pattern(
     rb"^[ \t]*(?:@\w+(?:\([^()\n]*\))?\s+|(?:public|internal|private|protected|actual|expect)\s+)+(?=constructor\b)",
     re.MULTILINE,
 )
