@@ -9,6 +9,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import pytest
+
 from satchel import Satchel
 from satchel.answer import pipeline
 from satchel.testing import TinyRepository
@@ -63,6 +65,11 @@ def test_every_dataclass_of_an_answer_is_frozen() -> None:
     found = [f"{one.path}: {name}" for one in modules(ROOM) for name in changeable_dataclasses(one.tree)]
     assert found == []
     assert len(modules(ROOM)) > 20
+
+
+@pytest.mark.parametrize("room", [ROOM, "src/satchel/search"])
+def test_properties_of_answers_hold_no_lock_that_threads_share(room: str) -> None:
+    assert [str(one.path) for one in modules(room) if "cached_property" in ast.dump(one.tree)] == []
 
 
 def test_whatever_is_changed_is_noticed() -> None:

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -29,6 +29,7 @@ from satchel.search.strength import present_names, without_own_names
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.system import telemetry
+from satchel.system.kept import kept_property
 from satchel.text import pattern
 from satchel.types import LESSON_KINDS, LINE_KINDS, MEMORY_KINDS, Failure, Hit, Kind
 
@@ -182,7 +183,7 @@ class _WorkspaceSearch:
             return with_past(result, analyse(asked.query), asked.change, store, ask)
         return self._with_related(result, kind, store)
 
-    @cached_property
+    @kept_property
     def _votes(self) -> Votes:
         return Votes(self.query, self.resources.store)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -25,6 +24,7 @@ from satchel.answer.resources import Resources
 from satchel.answer.search import search
 from satchel.answer.sections import Section
 from satchel.answer.write import Filling, context_of
+from satchel.system.kept import kept_property
 from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format, GuideEntry, Hit, Kind, Signal, Trust
 
@@ -92,7 +92,7 @@ class Shortener:
             key=lambda index: (-(entries[index].value or 0.0), index),
         )
 
-    @cached_property
+    @kept_property
     def _matching(self) -> list[int]:
         """The places of the entries that fit the situation, the best first."""
         return [index for index in self._order if 0.0 < (self._entries[index].value or 0.0) < math.inf]
@@ -132,7 +132,7 @@ class Shortener:
         note = [f"({rest} of {len(self._order)} entries left out)"] if rest else []
         return "\n".join([*(shown[index] for index in sorted(shown)), *note]) if count else ""
 
-    @cached_property
+    @kept_property
     def line(self) -> str:
         """The entry that fits the situation best below its nearest heading, empty if no entry fits it."""
         if not self._matching:

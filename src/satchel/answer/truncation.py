@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,6 +23,7 @@ from satchel import text as words
 from satchel.answer.text_lines import TextLines
 from satchel.errors import UsageError
 from satchel.sources.code.languages import comment
+from satchel.system.kept import kept_property
 from satchel.text import pattern
 from satchel.types import Range
 
@@ -142,11 +143,11 @@ class _Check:
     def __init__(self, source: SourceText, start: int, end: int) -> None:
         self._source, self._start, self._end = source, start, end
 
-    @cached_property
+    @kept_property
     def _alone(self) -> int:
         return self._faults(self._source.lines[self._start - 1 : self._end])
 
-    @cached_property
+    @kept_property
     def _inside(self) -> int:
         return self._faults(self._source.lines)
 

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import Enum
-from functools import cached_property, partial
+from functools import partial
 from operator import itemgetter
 from string import ascii_letters, digits
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from satchel.sources.code.parse import syntax_tree
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import distinct
-from satchel.system.kept import Cache
+from satchel.system.kept import Cache, kept_property
 from satchel.text import terms_of
 from satchel.types import Import, Kind, Range
 
@@ -176,16 +176,16 @@ class SourceFile:
         self.bindings: dict[str, list[tuple[NodePlace, Binding]]] = {}
         self._readings = 0
 
-    @cached_property
+    @kept_property
     def _units(self) -> Units:
         return Units(self.source, self.document.fields)
 
-    @cached_property
+    @kept_property
     def _unread(self) -> frozenset[Range]:
         """The parts of units that nothing was asked for so far."""
         return self._units.parts
 
-    @cached_property
+    @kept_property
     def root(self) -> Node | None:
         """The root of the tree; None for a language without a grammar, or a text that no parser gets through."""
         if self.language not in GRAMMARS:
@@ -245,14 +245,14 @@ class SourceFile:
         vars(self).pop("root", None)
         _trees.drop([(self.language, self.source)])
 
-    @cached_property
+    @kept_property
     def imports(self) -> list[Import]:
         """The imports at the top, then those inside functions."""
         fields = self.document.fields
         rows = (*fields.get("imports", ()), *fields.get("inner", ()))
         return [Import(target, tuple(names), start, end) for target, names, start, end in rows]
 
-    @cached_property
+    @kept_property
     def line_starts(self) -> list[int]:
         """The offset of each line."""
         return [0, *(np.flatnonzero(np.frombuffer(self.source, dtype=np.uint8) == ord("\n")) + 1).tolist()]

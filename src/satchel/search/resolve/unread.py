@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property
 from itertools import accumulate, islice, takewhile
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from satchel.system.kept import kept_property
 from satchel.types import Range
 
 _Unit = tuple[int, int, int]
@@ -53,7 +53,7 @@ class Units:
         """The bodies of the functions."""
         return frozenset((body, end) for _, body, end in self._functions)
 
-    @cached_property
+    @kept_property
     def _outer(self) -> list[_Unit]:
         """The units that are in no other one, in order."""
         return [*_outermost(self._every)]
