@@ -23,7 +23,6 @@ from satchel.search.query import DISTINCTIVE_FORMS, Query, Zone
 from satchel.search.shipped import shipped
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
-from satchel.store.vectors import scalar_products
 from satchel.system import telemetry
 from satchel.types import Chunk, Failure, Kind
 
@@ -166,6 +165,8 @@ def _of_candidates(store: Store, kind: Kind, meaning: Meaning, query: Query) -> 
     found = lexicon.stored(meaning.fingerprint, best.tolist(), embedded, lambda vector: vector.nbytes + 200)
     if not found:
         return None
+    from satchel.store.vectors import scalar_products  # here, because many indexes have no vectors
+
     values = scalar_products(np.stack([*found.values()]), vector)
     return Likeness(np.fromiter(found, dtype=np.int64), values.astype(np.float64), is_table=True, of_candidates=True)
 
