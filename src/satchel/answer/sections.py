@@ -110,7 +110,7 @@ def subtract(ranges: Sequence[Range], excluded: Sequence[Range]) -> list[Range]:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """The candidates of one kind, in the order in which they are tried.
+    """The candidates of one kind: pinned ones, others by priority, last by value those that are yet to be measured.
 
     `weight` is its share of the budget where the kinds were named, `share` the same in tokens. `level` is what was
     added to the values of its candidates (log scale) to make them comparable with those of other sections. `reserve` is
