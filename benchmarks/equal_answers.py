@@ -5,7 +5,8 @@
     PYTHONPATH=NEW/src python benchmarks/equal_answers.py ask FOLDER new.json
     python benchmarks/equal_answers.py compare old.json new.json --out benchmarks/results/equal_answers.json
 
-300 questions (names of functions, subjects of commits, plain words) in four formats, with one of three budgets each;
+300 questions (names of functions, subjects of commits, plain words) for each of three purposes, with one of four
+formats and three budgets;
 sessions of five questions; situations; changes; graphs of code and of notes; two workspaces together; briefs and
 premortems. Text, items, omissions, failures and references of each answer are compared. Only the public API is used, so
 that any two versions run.
@@ -28,6 +29,7 @@ from typing import Any
 
 MOMENT = 1_790_000_000.0
 QUESTIONS, FORMATS, BUDGETS = 300, ("markdown", "plain", "xml", "json"), (500, 1_500, 4_000)
+PURPOSES = ("find", "read", "edit")
 LESSONS = (
     ("debugging", "tests fail only on the second run", "the cache outlived the process", "the cache needs a key"),
     ("performance", "the first question is slow", "imports cost more than the search", "imports are late"),
@@ -132,10 +134,10 @@ def answers(folder: Path, home: Path, every: int = 1) -> Iterator[tuple[str, Any
     with Satchel.open(root=tree, environ=variables) as engine:
         engine.index()
         for number, question in some(QUESTIONS):
-            budget = BUDGETS[number % 3]
-            for form in FORMATS:
-                answer = engine.assemble(question, format=form, max_tokens=budget, **options)
-                yield f"question {number} {form} {budget}", answer
+            budget, form = BUDGETS[number % 3], FORMATS[number % 4]
+            for purpose in PURPOSES:
+                answer = engine.assemble(question, purpose=purpose, format=form, max_tokens=budget, **options)
+                yield f"{purpose} {number} {form} {budget}", answer
         for number, question in some(120):
             given: tuple[dict[str, Any], ...] = (
                 {"types": ["code", "commits"]}, {"purpose": "edit"}, {"related": True, "show_sources": True},
