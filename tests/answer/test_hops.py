@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from satchel import Satchel
+from satchel.answer import inputs, pipeline, weights
 from satchel.answer.hops import Hop, _merged
 from satchel.search.resolve import code
 from satchel.sources.code.parse import syntax_tree
@@ -169,9 +170,15 @@ def test_a_search_takes_likely_names_too(satchel: Satchel) -> None:
     assert [hit.chunk.title for hit in satchel.search(question, types=["code"], names=["NoSuchName"])] == plain
 
 
+@pytest.mark.parametrize("is_shown", [True, False], ids=["worth showing", "worth less"])
 def test_a_match_in_the_file_that_most_commits_changed_too_is_a_place_of_the_fix(
-    satchel: Satchel, repository: TinyRepository
+    satchel: Satchel, repository: TinyRepository, monkeypatch: pytest.MonkeyPatch, *, is_shown: bool
 ) -> None:
+    if not is_shown:  # then no candidates are made of the matches below the best one
+        monkeypatch.setattr(inputs, "MIN_CANDIDATES", 1)
+        monkeypatch.setattr(weights, "VALUE_RANGE", 0.0)
+        monkeypatch.setattr(pipeline, "value_range", lambda *_: 0.0)
+
     def changed(*paths: str) -> None:
         texts = {path: f"{(repository.root / path).read_text(encoding='utf-8')}# again\n" for path in paths}
         repository.commit(f"Change {' and '.join(paths)}", texts)
@@ -184,3 +191,6 @@ def test_a_match_in_the_file_that_most_commits_changed_too_is_a_place_of_the_fix
     satchel.index()  # a question does not wait for the history
     rows = [row for row in places(satchel) if row.startswith("- changes with")]
     assert rows == ["- changes with ferry/listing.py:1-10 tide_listing: 1 def tide_listing(crossing):"]
+    (repository.root / "ferry/listing.py").write_text(f"import os\n\n\n{listing}", encoding="utf-8")
+    moved = [row for row in places(satchel) if row.startswith("- changes with")]
+    assert moved == [row.replace("1-10", "4-13").replace(": 1 ", ": 4 ") for row in rows if is_shown]

@@ -30,7 +30,7 @@ from satchel.search.resolve.code import CodeDefinition, SourceFile
 from satchel.search.resolve.syntax import LEAVES
 from satchel.sources.roles import is_secondary
 from satchel.text import pattern
-from satchel.types import EdgeType, Kind, Location, Range, Role
+from satchel.types import Chunk, EdgeType, Kind, Location, Range, Role
 
 if TYPE_CHECKING:
     from satchel.store.segments import IntArray
@@ -380,10 +380,10 @@ class _PlaceFinder:
         """Yield the best match in each file that most commits of the file of a candidate changed, too, where one is."""
         path = candidate.group.removeprefix(self.prefix)
         for other in self._found(("together", path), lambda: self._changed_with(path)):
-            best = max(self._unshown(f"{self.prefix}{other}"), key=lambda match: match.value, default=None)
-            if best is not None and (location := best.chunk.location) is not None:
-                span = _span(location)
-                for hop in self._at(_CHANGES_WITH, other, span, best.chunk.title, span[0], ""):
+            best = self._best_unshown(f"{self.prefix}{other}")
+            if best is not None and best.location is not None:
+                span = _span(best.location)
+                for hop in self._at(_CHANGES_WITH, other, span, best.title, span[0], ""):
                     yield replace(hop, follows_matches=True)
 
     def _changed_with(self, path: str) -> Iterator[str]:
@@ -401,10 +401,18 @@ class _PlaceFinder:
             if other != path and not is_secondary(other):
                 yield other
 
-    def _unshown(self, group: str) -> Iterator[Candidate]:
-        """Yield the candidates of a file that are not shown."""
-        for candidates in self._rejected.values():
-            yield from (other for other in candidates if other.group == group and other.companion_of is None)
+    def _best_unshown(self, group: str) -> Chunk | None:
+        """Return the best match of a file that is not shown, also one that is worth less than anything shown."""
+        matches = [match for candidates in self._rejected.values() for match in candidates if match.group == group]
+        matches = [match for match in matches if match.companion_of is None]
+        if matches:
+            return max(matches, key=lambda match: match.value).chunk
+        for chunk in (hit.chunk for section in self._rejected for hit in section.others):
+            if chunk.location is not None and chunk.location.path == group:
+                lines = self._home.lines.read(group.removeprefix(self.prefix))
+                is_current = not isinstance(lines, Unreadable) and lines.content_hash == chunk.location.content_hash
+                return chunk if is_current else None
+        return None
 
     def _hops(self, why: str, definition: CodeDefinition) -> list[Hop]:
         part = self._relations.code.part(definition.row)

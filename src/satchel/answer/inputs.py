@@ -59,8 +59,8 @@ ITEM_SHARE = 0.25
 """Largest share of the budget of a kind for one chunk, where several kinds were named."""
 
 
-_Part = tuple[PlannedSection, list[Candidate], dict[str, Lines]]
-"""A section of one workspace: its candidates, and the lines of their files by group."""
+_Part = tuple[PlannedSection, list[Candidate], dict[str, Lines], list[Hit]]
+"""A section of one workspace: its candidates, the lines of their files by group, and the hits without candidates."""
 
 
 def sections_of(
@@ -78,7 +78,7 @@ def sections_of(
 
 def hit_candidates(hits: Sequence[Hit], resources: Resources, budget: Budget) -> tuple[list[Candidate], list[Failure]]:
     """Return records that are always shown as candidates, and failures to read them."""
-    candidates, _, failures = _candidates(hits, resources, budget, budget.whole_item_tokens, frozenset(), None)
+    candidates, _, failures, _ = _candidates(hits, resources, budget, budget.whole_item_tokens, frozenset(), None)
     return candidates, failures
 
 
@@ -104,7 +104,7 @@ def _parts(
         others = [] if is_lessons else sorted(hits, key=_highest_value, reverse=True)
         lowers = budget.places and planned.kind is Kind.CODE
         lower = partial(_lowered_if_minor, query) if lowers else None
-        candidates, lines, problems = _candidates(
+        candidates, lines, problems, made = _candidates(
             others, resources, budget, cap, searched.terms, planned.side, value_range, lower
         )
         lessons = in_order(hits) if is_lessons else []
@@ -114,7 +114,8 @@ def _parts(
             candidates = [candidate for candidate in candidates if candidate.chunk.id not in seen]
             seen |= {candidate.chunk.id for candidate in candidates if candidate.chunk.location is None}
         if candidates:
-            parts.setdefault((planned.kind, planned.title), []).append((planned, candidates, lines))
+            without = [in_workspace(hit, resources.prefix) for hit in others[made:]]
+            parts.setdefault((planned.kind, planned.title), []).append((planned, candidates, lines, without))
     return parts, failures
 
 
@@ -138,14 +139,14 @@ def _lowered_if_minor(query: Query, candidate: Candidate) -> Candidate:
 
 def _section(searched: Searched, budget: Budget, workspaces: Sequence[_Part]) -> Section:
     """Return the section of these candidates, their values on the scale of the request."""
-    planned, candidates, _ = workspaces[0]
+    planned, candidates, *_ = workspaces[0]
     of_documents = planned.kind.traits.is_prose and all(
         is_of_documents(resources.store) for resources in searched.resources.every
     )
     if len(workspaces) > 1:
         measure = partial(level_of, planned, of_documents=of_documents)
-        candidates = _on_one_scale([candidates for _, candidates, _ in workspaces], measure)
-    lines = {path: text for *_, texts in workspaces for path, text in texts.items()}
+        candidates = _on_one_scale([candidates for _, candidates, *_ in workspaces], measure)
+    lines = {path: text for _, _, texts, _ in workspaces for path, text in texts.items()}
     imports = import_lines(lines, searched.resources.lines.outline) if budget.imports else None
     find_companions = companion_finder(imports, searched.terms)
     find_companions = _following_without_prose(find_companions) if budget.places else find_companions
@@ -173,6 +174,7 @@ def _section(searched: Searched, budget: Budget, workspaces: Sequence[_Part]) ->
         level=level,
         best=max((candidate.value for candidate in leveled if not candidate.is_lifted), default=-math.inf),
         share=budget.max_tokens * planned.weight / searched.total_weight,
+        others=[hit for *_, hits in workspaces for hit in hits],
     )
 
 
@@ -224,8 +226,8 @@ def _candidates(
     side: Axis | None,
     value_range: float = math.inf,
     lower: Callable[[Candidate], Candidate] | None = None,
-) -> tuple[list[Candidate], dict[str, Lines], list[Failure]]:
-    """Return the candidates of these hits, the lines of their files by group, and failures to read them.
+) -> tuple[list[Candidate], dict[str, Lines], list[Failure], int]:
+    """Return the candidates of the first hits, the lines of their files by group, failures, and the number of the hits.
 
     `lower` may give them less value. None is shown whose value is below the best one by more than `value_range`. Hits
     that can have no other are left out, and files with only such hits are not read, but for as many as are listed
@@ -233,7 +235,7 @@ def _candidates(
     """
     candidates: list[Candidate] = []
     lines: dict[str, Lines] = {}
-    best = -math.inf
+    best, made = -math.inf, 0
     freshener = Freshener(resources.store, resources.lines, budget.stale, resources.changed_files)
     shortener = strategy(budget.strategy)
     passage_cap = budget.max_tokens * PASSAGE_SHARE if len(hits) > 1 else math.inf
@@ -241,6 +243,7 @@ def _candidates(
         # Values that are below the range of shown ones by less than this may be in it, by the rounding of sums.
         if len(candidates) >= MIN_CANDIDATES and _highest_value(hit) < best - value_range - 1e-6:
             break
+        made += 1
         if hit.chunk.location is None:
             candidates.append(_record(in_workspace(hit, resources.prefix), resources, cap, passage_cap, terms, side))
             continue
@@ -261,7 +264,7 @@ def _candidates(
     failures = [
         structs.replace(failure, message=f"{resources.prefix}{failure.message}") for failure in freshener.failures
     ]
-    return candidates, lines, failures
+    return candidates, lines, failures, made
 
 
 def _highest_value(hit: Hit) -> float:

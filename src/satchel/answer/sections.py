@@ -12,7 +12,7 @@ from operator import itemgetter
 from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.source_lines import Lines, joined
-from satchel.types import Kind, Range
+from satchel.types import Hit, Kind, Range
 
 Pick = tuple[Candidate, Step]
 """A shown candidate, and the step in which it is shown."""
@@ -115,7 +115,8 @@ class Section:
     `weight` is its share of the budget where the kinds were named, `share` the same in tokens. `level` is what was
     added to the values of its candidates (log scale) to make them comparable with those of other sections. `reserve` is
     the part of the budget for this kind alone (tokens). `title` is the heading above it, empty for the one of the kind.
-    `best` is the value of the best candidate of the search, also if the session has it already.
+    `best` is the value of the best candidate of the search, also if the session has it already. `others` are the hits
+    that are worth less than anything shown, of which no candidates were made, by the most that they may be worth.
     """
 
     kind: Kind
@@ -129,6 +130,7 @@ class Section:
     level: float = 0.0
     best: float = -math.inf
     share: float = 0.0
+    others: Sequence[Hit] = ()
 
     @property
     def highest_value(self) -> float:
