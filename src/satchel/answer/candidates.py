@@ -38,7 +38,7 @@ from satchel.search.lessons import is_lesson
 from satchel.search.searcher import TRACE_SIGNAL
 from satchel.sources.experiences import LINE_CHARACTERS as LONGEST_LINE
 from satchel.store.licence import COMMENT_LINE
-from satchel.system.kept import kept_property
+from satchel.system.properties import unlocked_cached_property
 from satchel.text import pattern
 from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
 
@@ -116,7 +116,7 @@ class Candidate:
         """The kind of its chunk."""
         return self.chunk.kind
 
-    @kept_property
+    @unlocked_cached_property
     def group(self) -> str:
         """The path of its file or the id of its record: what is shown of one group is one item."""
         location = self.chunk.location
@@ -127,12 +127,12 @@ class Candidate:
         """Whether something outside the ranking, such as a frame of a pasted trace, placed it first."""
         return self.hit.file_score > 1.0
 
-    @kept_property
+    @unlocked_cached_property
     def is_lesson(self) -> bool:
         """Whether it is given unasked, because it bears on the request."""
         return is_lesson(self.hit.signals)
 
-    @kept_property
+    @unlocked_cached_property
     def size(self) -> float:
         """Its size in estimated tokens."""
         return self.measured() if callable(self.measured) else self.measured
@@ -146,7 +146,7 @@ class Candidate:
         """Find its size if it is not known; return it."""
         return self.size
 
-    @kept_property
+    @unlocked_cached_property
     def steps(self) -> Sequence[Step]:
         """The fixed ways to show it, made on first use, because most candidates are never tried."""
         return self.make()
@@ -204,7 +204,7 @@ class _Later:
     def __init__(self, candidate: Candidate, alter: Callable[[Candidate], Candidate]) -> None:
         self._candidate, self._alter = candidate, alter
 
-    @kept_property
+    @unlocked_cached_property
     def _altered(self) -> Candidate:
         return self._alter(self._candidate)
 
@@ -295,11 +295,11 @@ class Narrowing:
             elif run is None and characters > MIN_EXCERPT:
                 yield from _cut_line(self._texts, gains, first, self.terms, characters)
 
-    @kept_property
+    @unlocked_cached_property
     def _texts(self) -> Sequence[str]:
         return self.lines.lines[self.whole[0] - 1 : self.whole[1]]
 
-    @kept_property
+    @unlocked_cached_property
     def _gains(self) -> Sequence[int]:
         return matches(self._texts, self.terms)
 

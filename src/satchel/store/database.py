@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.errors import StoreError
 from satchel.store.protocol import Derived, Store
 from satchel.store.records import DamagedStoreError, Lists, Row, Run
-from satchel.system.kept import Cache, Size
+from satchel.system.cache import Cache, Size
 from satchel.types import NO_REVISION, Kind
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from satchel import text as words
 from satchel.store.records import DamagedStoreError, DefinitionRow, Document, Lists, Place, Row, Stamp, StoredChunk
-from satchel.system.kept import Cache, Size
+from satchel.system.cache import Cache, Size
 from satchel.types import LINE_KINDS, NO_REVISION, EdgeType, Kind
 
 if TYPE_CHECKING:

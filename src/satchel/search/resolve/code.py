@@ -25,7 +25,8 @@ from satchel.sources.code.parse import syntax_tree
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import distinct
-from satchel.system.kept import Cache, kept_property
+from satchel.system.cache import Cache
+from satchel.system.properties import unlocked_cached_property
 from satchel.text import terms_of
 from satchel.types import Import, Kind, Range
 
@@ -176,16 +177,16 @@ class SourceFile:
         self.bindings: dict[str, list[tuple[NodePlace, Binding]]] = {}
         self._readings = 0
 
-    @kept_property
+    @unlocked_cached_property
     def _units(self) -> Units:
         return Units(self.source, self.document.fields)
 
-    @kept_property
+    @unlocked_cached_property
     def _unread(self) -> frozenset[Range]:
         """The parts of units that nothing was asked for so far."""
         return self._units.parts
 
-    @kept_property
+    @unlocked_cached_property
     def root(self) -> Node | None:
         """The root of the tree; None for a language without a grammar, or a text that no parser gets through."""
         if self.language not in GRAMMARS:
@@ -245,14 +246,14 @@ class SourceFile:
         vars(self).pop("root", None)
         _trees.drop([(self.language, self.source)])
 
-    @kept_property
+    @unlocked_cached_property
     def imports(self) -> list[Import]:
         """The imports at the top, then those inside functions."""
         fields = self.document.fields
         rows = (*fields.get("imports", ()), *fields.get("inner", ()))
         return [Import(target, tuple(names), start, end) for target, names, start, end in rows]
 
-    @kept_property
+    @unlocked_cached_property
     def line_starts(self) -> list[int]:
         """The offset of each line."""
         return [0, *(np.flatnonzero(np.frombuffer(self.source, dtype=np.uint8) == ord("\n")) + 1).tolist()]

@@ -9,7 +9,7 @@ from itertools import accumulate, islice, takewhile
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from satchel.system.kept import kept_property
+from satchel.system.properties import unlocked_cached_property
 from satchel.types import Range
 
 _Unit = tuple[int, int, int]
@@ -53,7 +53,7 @@ class Units:
         """The bodies of the functions."""
         return frozenset((body, end) for _, body, end in self._functions)
 
-    @kept_property
+    @unlocked_cached_property
     def _outer(self) -> list[_Unit]:
         """The units that are in no other one, in order."""
         return [*_outermost(self._every)]
