@@ -304,9 +304,9 @@ class _PlaceFinder:
             return
         spans = [file.range(*lines) for lines in ranges]
         for span in spans:
-            file.read(*span)
+            file.parse(*span)
         followed = self._followed(file, ranges)
-        file.read_bindings(followed)
+        file.parse_bindings(followed)
         self._relations.code.look_up(followed)
         if file.root is None:
             return

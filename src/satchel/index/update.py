@@ -528,7 +528,7 @@ _INNER = frozenset({Role.FUNCTION, Role.METHOD})
 
 
 def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
-    """Return the stored facts of a file: its imports as (target, names, first line, last line), and what may be unread.
+    """Return the stored facts of a file: its imports as (target, names, first line, last line), and what is deferrable.
 
     `inner` are the imports inside of functions. The offsets of `functions`, `classes` and `statements` are each the
     distance from the one before.
