@@ -16,7 +16,8 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from satchel.answer.candidates import Candidate, Step, declaration_steps, file_candidates, lines_size
+from satchel.answer.candidates import Candidate, Step
+from satchel.answer.file_candidates import declaration_steps, file_candidates, lines_size
 from satchel.answer.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.answer.truncation import TruncationStrategy
 from satchel.safety.sanitize import plain_name
