@@ -40,7 +40,7 @@ CHARACTERS_PER_TOKEN = 3.6
 """Only for ordering and for choosing what to leave out; what is shown is counted exactly."""
 
 REMARK_TOKENS = 14
-"""Tokens of a remark, an upper estimate."""
+"""Usual tokens of a remark; long line numbers and a filler take a few more."""
 
 _FILLERS = {"python": "...", "bash": ":"}
 """Languages in which a block must not be empty, and the statement that does nothing."""
