@@ -383,9 +383,9 @@ class Code:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.answers = Answers(store.kept("answers", _size_of))
-        self._texts = store.kept("texts", _size_of_text)
-        self._read_parts: Cache[int, tuple[StoredChunk, Document]] = store.kept("parts", lambda _: 1_500)
+        self.answers = Answers(store.cache("answers", _size_of))
+        self._texts = store.cache("texts", _size_of_text)
+        self._read_parts: Cache[int, tuple[StoredChunk, Document]] = store.cache("parts", lambda _: 1_500)
         self._files: dict[str, SourceFile | None] = {}
         self._kept: set[str] = set()
         self._room = 300_000  # bytes of text whose trees are kept; a tree takes twenty times as much memory
