@@ -62,7 +62,7 @@ STAGES: Mapping[str, tuple[str, ...]] = {
         "satchel.answer.write:render",
         "satchel.answer.fitting:render",
     ),
-    "counting": ("satchel.tokens:RankTableCounter.count",),
+    "counting": ("satchel.tokens:ExactCounter.count",),
     "receipts": (
         "satchel.answer.pipeline:context_of",
         "satchel.answer.pipeline:counted_items",

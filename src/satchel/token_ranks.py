@@ -1,6 +1,7 @@
-"""The ranks of the tokens of o200k_base in a file, which take a tenth of the memory of the tokenizer's table.
+"""Counting by a file with the ranks of the tokens of o200k_base, which takes a tenth of the memory of the tokenizer.
 
-To build the table takes 50 ms, and it needs 28 MB as long as the process lives. A text is cut as the tokenizer cuts it.
+The tokenizer takes 50 ms to load, and 28 MB as long as the process lives; `tokens.py` loads it for what this module
+cannot count, and writes the file. A text is cut as the tokenizer cuts it.
 A piece with a rank is one token, the bytes of another one are merged, the pair of the lowest rank first.
 """
 
@@ -48,7 +49,7 @@ TOKENS = 199_998
 
 
 class _NotKnownError(Exception):
-    """A piece whose tokens need the table."""
+    """A piece whose tokens only the tokenizer can count."""
 
 
 class _Classes(dict[int, str]):
@@ -96,7 +97,7 @@ class Ranks:
         self._rank = lru_cache(RANKS_KEPT)(self._found_rank)
 
     def count(self, text: str) -> int | None:
-        """Return the number of tokens, None for a text that only the table can count."""
+        """Return the number of tokens, None for a text that only the tokenizer can count."""
         counts = self._counts
         try:
             pieces = _pieces(text)

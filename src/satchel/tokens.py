@@ -69,7 +69,7 @@ class _Bytes(Protocol):
     def decode_tokens(self, tokens: list[int], /) -> bytes: ...
 
 
-class _RankTable(Protocol):
+class _Tokenizer(Protocol):
     """The part of an `rs_bpe` tokenizer that is used: `count` raises UnicodeEncodeError on a lone surrogate."""
 
     def count(self, text: str, /) -> int: ...
@@ -78,12 +78,12 @@ class _RankTable(Protocol):
 
 
 @cache
-def _rank_table(name: str) -> _RankTable:
-    """Return the rank table of an exact tokenizer; the first call of a process needs 20 to 70 ms."""
+def _tokenizer(name: str) -> _Tokenizer:
+    """Return the tokenizer of this name; the first call of a process takes 20 to 70 ms."""
     # The submodule, not the package: the package prints to standard error instead of raising when it is broken.
     from rs_bpe.bpe import openai
 
-    tables: Mapping[str, Callable[[], _RankTable]] = {
+    tables: Mapping[str, Callable[[], _Tokenizer]] = {
         "o200k_base": openai.o200k_base,
         "cl100k_base": openai.cl100k_base,
     }
@@ -108,13 +108,16 @@ FILE_NAME = "o200k.ranks"
 
 
 class _O200k:
-    """Counts by o200k_base: by a file of ranks if there is one, else by the table, which no process can give back."""
+    """Counts by o200k_base: by the file of `token_ranks.py` if there is one, else by the tokenizer.
+
+    The file spares a process the loading of the tokenizer, whose memory it could not give back.
+    """
 
     def __init__(self) -> None:
         self._file: Path | None = None
         self._ranks: token_ranks.Ranks | None = None
         self.is_file_wanted = False
-        """Whether this process had to load the table, because there is no file that would have spared it."""
+        """Whether this process had to load the tokenizer, because there is no file that would have spared it."""
 
     def use(self, folder: Path) -> None:
         """Take the file of ranks in this folder, from the first text on."""
@@ -126,13 +129,13 @@ class _O200k:
             self._ranks = token_ranks.read(self._file)
             self.is_file_wanted = self._ranks is None
         counted = self._ranks.count(text) if self._ranks is not None else None
-        return counted if counted is not None else _rank_table(DEFAULT_TOKENIZER).count(text)
+        return counted if counted is not None else _tokenizer(DEFAULT_TOKENIZER).count(text)
 
     def keep(self) -> None:
         """Write the file."""
         if self._file is not None:
-            with suppress(OSError):  # in a folder that cannot be written each process loads the table
-                token_ranks.write(self._file, _rank_table(DEFAULT_TOKENIZER).bpe().decode_tokens)
+            with suppress(OSError):  # in a folder that cannot be written each process loads the tokenizer
+                token_ranks.write(self._file, _tokenizer(DEFAULT_TOKENIZER).bpe().decode_tokens)
                 self.is_file_wanted = False
 
 
@@ -174,7 +177,7 @@ class _LineTokens(dict[str, int]):
 
 @cache
 def _line_tokens(name: str) -> _LineTokens:
-    return _LineTokens(o200k.count if name == DEFAULT_TOKENIZER else _rank_table(name).count)
+    return _LineTokens(o200k.count if name == DEFAULT_TOKENIZER else _tokenizer(name).count)
 
 
 def _without_lone_surrogates(text: str) -> str:
@@ -182,8 +185,8 @@ def _without_lone_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-class RankTableCounter(Struct, frozen=True):
-    """Exact byte pair counting, line by line. The table is loaded at the first count."""
+class ExactCounter(Struct, frozen=True):
+    """Exact byte pair counting, line by line. The tokenizer or its file of ranks is loaded at the first count."""
 
     name: str
     exact: bool = True
@@ -205,7 +208,7 @@ class ClaudeEstimate(Struct, frozen=True):
     def count(self, text: str) -> int:
         """Return the number of tokens, an upper estimate."""
         numerator, denominator = CLAUDE_FACTOR
-        return -(-RankTableCounter("o200k_base").count(text) * numerator // denominator)
+        return -(-ExactCounter("o200k_base").count(text) * numerator // denominator)
 
 
 class CharacterEstimate(Struct, frozen=True):
@@ -227,8 +230,8 @@ class CharacterEstimate(Struct, frozen=True):
 _COUNTERS: Mapping[str, TokenCounter] = {
     counter.name: counter
     for counter in (
-        RankTableCounter("o200k_base"),
-        RankTableCounter("cl100k_base"),
+        ExactCounter("o200k_base"),
+        ExactCounter("cl100k_base"),
         ClaudeEstimate(),
         CharacterEstimate(),
     )

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from satchel.answer.candidates import Candidate, file_candidates, record_candidate
+from satchel.answer.candidates import Candidate
+from satchel.answer.file_candidates import file_candidates
 from satchel.answer.packing import Inputs, Packing, TextFrame
+from satchel.answer.record_candidates import record_candidate
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Lines
 from satchel.answer.text_lines import TextLines

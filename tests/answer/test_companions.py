@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from satchel.answer.candidates import Candidate, Step, cut_note, file_candidates
+from satchel.answer.candidates import Candidate, Step
 from satchel.answer.companions import companion_finder, import_lines, indexed_imports
+from satchel.answer.file_candidates import file_candidates
+from satchel.answer.record_candidates import cut_note
 from satchel.answer.sections import Group
 from satchel.answer.source_lines import Lines
 from satchel.answer.text_lines import TextLines

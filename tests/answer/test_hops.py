@@ -14,7 +14,7 @@ from satchel.answer import inputs, pipeline, weights
 from satchel.answer.hops import Hop, _merged
 from satchel.search.resolve import code
 from satchel.sources.code.parse import syntax_tree
-from satchel.system.kept import Cache
+from satchel.system.cache import Cache
 from satchel.testing import TinyRepository
 
 HOUR = "SECONDS_AN_HOUR = 60 * 60"

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from satchel.answer import weights
-from satchel.answer.candidates import Candidate, Step, file_candidates, record_candidate
+from satchel.answer.candidates import Candidate, Step
 from satchel.answer.companions import companion_finder
+from satchel.answer.file_candidates import file_candidates
 from satchel.answer.packing import (
     BUDGET,
     LIMIT,
@@ -20,6 +21,7 @@ from satchel.answer.packing import (
     Packing,
     TextFrame,
 )
+from satchel.answer.record_candidates import record_candidate
 from satchel.answer.sections import Section
 from satchel.answer.source_lines import Lines
 from satchel.answer.text_lines import TextLines

@@ -25,7 +25,8 @@ from satchel.answer.source_lines import (
     outline_of,
 )
 from satchel.answer.text_lines import TextLines
-from satchel.system import files, kept
+from satchel.system import cache as caches
+from satchel.system import files
 from satchel.types import Freshness, Range
 
 KEY = b"k" * 16
@@ -109,15 +110,15 @@ def test_the_oldest_files_are_forgotten_first(tmp_path: Path, monkeypatch: pytes
 
 def files_at_once(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """Let what is opened from now on keep so many files of one line of 900 characters."""
-    monkeypatch.setattr(kept, "_every", type(kept._every)())
-    monkeypatch.setattr(kept, "MAX_BYTES", count * (sys.getsizeof("a" * 900) + LINE_OVERHEAD_BYTES))
+    monkeypatch.setattr(caches, "_every", type(caches._every)())
+    monkeypatch.setattr(caches, "MAX_BYTES", count * (sys.getsizeof("a" * 900) + LINE_OVERHEAD_BYTES))
 
 
 def test_a_file_larger_than_what_may_be_kept_is_read_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = FileLines(tmp_path, KEY, LIMIT)
-    monkeypatch.setattr(kept, "MAX_BYTES", 3 * LINE_OVERHEAD_BYTES)
+    monkeypatch.setattr(caches, "MAX_BYTES", 3 * LINE_OVERHEAD_BYTES)
     known = write(tmp_path, "large", "line\n" * 20)
     found = reader.read("large")
     assert isinstance(found, Lines)

@@ -69,7 +69,7 @@ def test_every_dataclass_of_an_answer_is_frozen() -> None:
 
 @pytest.mark.parametrize("room", [ROOM, "src/satchel/search"])
 def test_properties_of_answers_hold_no_lock_that_threads_share(room: str) -> None:
-    assert [str(one.path) for one in modules(room) if "cached_property" in ast.dump(one.tree)] == []
+    assert [str(one.path) for one in modules(room) if "'cached_property'" in ast.dump(one.tree)] == []
 
 
 def test_whatever_is_changed_is_noticed() -> None:

@@ -10,7 +10,8 @@ import pytest
 from tests.architecture.tree import PACKAGE, Module, imports_of, modules
 
 LEAF_FILES = (
-    "system.kept",
+    "system.cache",
+    "system.properties",
     "system.installed",
     "system.resident",
     "types",

@@ -8,7 +8,7 @@ from typing import Any
 
 from satchel import Satchel
 from satchel.search.resolve.answers import Answers
-from satchel.system.kept import Cache
+from satchel.system.cache import Cache
 from satchel.testing import TinyRepository
 
 NOTHING: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ from satchel.store.extract import extract
 from satchel.store.records import NewDocument
 from satchel.store.segments import Lexicon
 from satchel.store.sqlite import SqliteStore
-from satchel.system import kept as kept_module
+from satchel.system import cache as caches
 from satchel.types import Kind, Outline, Part, Role
 
 vocabulary = st.sampled_from(["alpha", "beta", "gamma", "delta"])
@@ -183,7 +183,7 @@ def test_the_largest_are_those_that_sorting_finds(values: list[int], count: int)
 def test_what_is_kept_between_questions_changes_no_score(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
-    monkeypatch.setattr(kept_module, "MAX_BYTES", kept)
+    monkeypatch.setattr(caches, "MAX_BYTES", kept)
     files: list[tuple[str, Parts]] = [
         ("alpha", [("beta", ["alpha", "gamma"]), ("f", ["beta"])]),
         ("x", [("alpha", ["delta", "alpha"])]),

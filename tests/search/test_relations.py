@@ -14,7 +14,7 @@ from satchel.search.relations import CALL_GUESSED, CALL_INHERITED, RESOLVED
 from satchel.search.resolve import code as resolve
 from satchel.search.resolve.code import SourceFile
 from satchel.store.records import Document
-from satchel.system.kept import Cache
+from satchel.system.cache import Cache
 from satchel.text import MAX_WORD_CHARACTERS
 from satchel.types import Kind
 from tests.search.conftest import Open

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from satchel.search.resolve.code import SourceFile, place_of
-from satchel.search.resolve.unread import Units
-from satchel.sources.code import unread
+from satchel.search.resolve.unparsed import Units
+from satchel.sources.code import deferrable
 from satchel.sources.code.languages import grammar
 from satchel.sources.code.outline import outline
 from satchel.sources.code.parse import syntax_tree
@@ -44,8 +44,8 @@ FILES: Mapping[str, str] = {
 
 @pytest.fixture(autouse=True)
 def short_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unread, "MIN_BODY", 2)
-    monkeypatch.setattr(unread, "LEAST_FUNCTION", 2)
+    monkeypatch.setattr(deferrable, "MIN_BODY", 2)
+    monkeypatch.setattr(deferrable, "MIN_FUNCTION", 2)
 
 
 def nodes_of(node: Node) -> Iterator[Node]:
@@ -55,7 +55,7 @@ def nodes_of(node: Node) -> Iterator[Node]:
 
 
 @pytest.mark.parametrize("language", FILES)
-def test_nodes_outside_of_unread_functions_are_those_of_the_whole_text(language: str) -> None:
+def test_nodes_outside_of_unparsed_functions_are_those_of_the_whole_text(language: str) -> None:
     source, functions = FILES[language].encode(), outline(FILES[language], language).functions
     bodies = [(body, end) for _, body, end in functions]
     closed = [(body, end) for first, body, end in functions if first == body]
@@ -81,8 +81,8 @@ def test_nodes_outside_of_unread_functions_are_those_of_the_whole_text(language:
 def test_a_function_inside_of_another_one_and_a_short_one_are_not_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "def outer():\n    def inner():\n        return 1\n    return inner\n"
     assert outline(text, "python").functions == ((text.index("def inner"), text.index("def inner"), len(text) - 1),)
-    monkeypatch.setattr(unread, "MIN_BODY", 200)
-    monkeypatch.setattr(unread, "LEAST_FUNCTION", 100)
+    monkeypatch.setattr(deferrable, "MIN_BODY", 200)
+    monkeypatch.setattr(deferrable, "MIN_FUNCTION", 100)
     assert outline(text, "python").functions == ()
 
 
@@ -116,8 +116,8 @@ SHOP_FILE = (
 
 @pytest.fixture
 def all_statements(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unread, "LEAST_STATEMENTS", 1)
-    monkeypatch.setattr(unread, "MOST_STATEMENTS", 1)
+    monkeypatch.setattr(deferrable, "MIN_STATEMENTS", 1)
+    monkeypatch.setattr(deferrable, "MAX_STATEMENTS", 1)
 
 
 @pytest.mark.usefixtures("all_statements")
@@ -157,7 +157,7 @@ def test_nodes_outside_of_what_is_left_out_are_those_of_the_whole_text() -> None
 def test_what_binds_a_name_for_the_whole_file_is_read_for_it_and_nothing_else() -> None:
     def read(name: str) -> list[str]:
         return [
-            SHOP_FILE.encode()[node.start_byte :].decode()[:7] for node in file_of(SHOP_FILE).occurrences_read(name)
+            SHOP_FILE.encode()[node.start_byte :].decode()[:7] for node in file_of(SHOP_FILE).occurrences_parsed(name)
         ]
 
     assert read("prices") == ["prices,", "prices:"]
@@ -197,19 +197,19 @@ def file_of(text: str) -> SourceFile:
     return SourceFile(document, text.encode())
 
 
-def test_an_occurrence_in_an_unread_body_is_found_when_it_is_asked_for() -> None:
+def test_an_occurrence_in_an_unparsed_body_is_found_when_it_is_asked_for() -> None:
     text = FILES["python"]
     file = file_of(text)
-    assert file.occurrences_read("found") == []
+    assert file.occurrences_parsed("found") == []
     assert [node.start_byte for node in file.occurrences("found")] == [text.index("found"), text.rindex("found")]
-    assert len(file.occurrences_read("found")) == 2
+    assert len(file.occurrences_parsed("found")) == 2
 
 
 def test_the_name_of_a_function_that_is_left_out_is_found_and_its_body_is_not_read() -> None:
     text = f"{FILES['python']}\n\ndef other(given):\n    return first(given)\n" + "made = 1\n" * 2_000
     file = file_of(text)
-    assert [node.start_byte for node in file.occurrences_read("first")] == [text.index("first")]
-    assert file.occurrences_read("given") == []
+    assert [node.start_byte for node in file.occurrences_parsed("first")] == [text.index("first")]
+    assert file.occurrences_parsed("given") == []
     assert len(file.occurrences("given")) == 2
 
 
@@ -226,7 +226,7 @@ SHOP = {
 }
 
 
-def test_calls_through_fields_results_and_inner_imports_resolve_in_unread_bodies(open_files: Open) -> None:
+def test_calls_through_fields_results_and_inner_imports_resolve_in_unparsed_bodies(open_files: Open) -> None:
     code = open_files(SHOP)
     assert code.callers("shop/names.py::Name.get") == ["shop/shop.py:9", "shop/shop.py:21"]
     assert code.callers("shop/labels.py::Label.show") == ["shop/shop.py:15"]

@@ -8,7 +8,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from satchel.answer import weights
-from satchel.answer.candidates import Candidate, Step, cut_note, lines_size, without_trailers
+from satchel.answer.candidates import Candidate, Step
+from satchel.answer.file_candidates import lines_size
+from satchel.answer.record_candidates import cut_note, without_trailers
 from satchel.answer.sections import FindCompanions, Group, outer_range, subtract
 from satchel.answer.source_lines import Lines, joined, without_blank_ends
 from satchel.answer.truncation import CHARACTERS_PER_TOKEN, excerpt

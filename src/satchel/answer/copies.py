@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 from msgspec.structs import replace
 
-from satchel.answer.candidates import DECLARED
+from satchel.answer.file_candidates import DECLARED
 from satchel.answer.freshness import freshness_of
 from satchel.answer.source_lines import FileLines, Unreadable
 from satchel.types import Hit, Kind, Location

@@ -31,7 +31,7 @@ from satchel.search.strength import (
     words_of_tests,
 )
 from satchel.system.files import SkipReason
-from satchel.system.kept import kept_property
+from satchel.system.properties import unlocked_cached_property
 from satchel.types import LESSON_KINDS, LINE_KINDS, Failure, Hit, Kind
 
 if TYPE_CHECKING:
@@ -127,22 +127,22 @@ class Searched:
         _, findings = self.found[0]
         return findings
 
-    @kept_property
+    @unlocked_cached_property
     def sections(self) -> list[tuple[Resources, Gathered]]:
         """The sections of all workspaces, in each with code and prose on one scale."""
         return [(resources, gathered) for resources, findings in self.found for gathered in balance(findings.sections)]
 
-    @kept_property
+    @unlocked_cached_property
     def terms(self) -> frozenset[str]:
         """The stemmed terms of the question."""
         return frozenset(term.term for term in self.findings.query.terms)
 
-    @kept_property
+    @unlocked_cached_property
     def rarities(self) -> Mapping[str, float]:
         """What each term of the question weighs in code: its weight times its rarity there."""
         return rarities(self.resources.store.lexicon(Kind.CODE), self.findings.query.terms)
 
-    @kept_property
+    @unlocked_cached_property
     def strength(self) -> float:
         """How well the workspace that answers best answers the question."""
         return max(
@@ -156,7 +156,7 @@ class Searched:
             for _, findings in self.found
         )
 
-    @kept_property
+    @unlocked_cached_property
     def total_weight(self) -> float:
         """The weights of all sections with results."""
         every = {
@@ -213,7 +213,7 @@ class Searched:
             (resources.prefix, findings.impact) for resources, findings in self.found if findings.impact is not None
         ]
 
-    @kept_property
+    @unlocked_cached_property
     def missing(self) -> Missing:
         """What the question names and no workspace has, after a look at the files that are not indexed."""
         first, *others = [findings.missing_words(resources) for resources, findings in self.found]

@@ -16,14 +16,15 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from satchel.answer.candidates import Candidate, Step, declaration_steps, file_candidates, lines_size
+from satchel.answer.candidates import Candidate, Step
+from satchel.answer.file_candidates import declaration_steps, file_candidates, lines_size
 from satchel.answer.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.answer.truncation import TruncationStrategy
 from satchel.safety.sanitize import plain_name
 from satchel.search.chunks import ITEM_KEY, in_workspace
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
-from satchel.system.kept import kept_property
+from satchel.system.properties import unlocked_cached_property
 from satchel.types import Detail, Failure, Freshness, Hit, Kind, Location, Part, ScoredSpan
 from satchel.vocabulary import STALE_CHOICES
 
@@ -149,7 +150,7 @@ class Freshener:
             notes[path] = Failure(file.kind.plural, message, "context.stale = mark shows the stored text")
         return [notes[path] for path in sorted(notes)]
 
-    @kept_property
+    @unlocked_cached_property
     def _changed_files(self) -> list[tuple[str, int]]:
         """Paths and sizes of the files that are new or changed since the index was built."""
         return sorted(self.changed()) if self.changed is not None else []

@@ -14,7 +14,8 @@ from functools import partial
 from itertools import chain
 
 from satchel.answer import weights
-from satchel.answer.candidates import Candidate, Narrowing, Step, lines_size, signature_range
+from satchel.answer.candidates import Candidate, Step
+from satchel.answer.file_candidates import Narrowing, lines_size, signature_range
 from satchel.answer.sections import FindCompanions, Group, Section
 from satchel.answer.source_lines import Lines, joined, trimmed, whole_statements
 from satchel.answer.truncation import matched_terms

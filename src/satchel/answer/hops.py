@@ -251,7 +251,7 @@ class _PlaceFinder:
         """Return the spans that have all words of each name, none for a name without words: an index has the parts."""
         terms_of = {name: [words.terms_of(word)[0] for word in words.words(name)] for name in names}
         terms = list(dict.fromkeys(term for parts in terms_of.values() for term in parts))
-        spans_of = self._home.store.kept("spans", lambda spans: 200 + spans.nbytes).through(terms, self._with_term)
+        spans_of = self._home.store.cache("spans", lambda spans: 200 + spans.nbytes).through(terms, self._with_term)
         shared = partial(np.intersect1d, assume_unique=True)
         return {
             name: reduce(shared, [spans_of[term] for term in parts]) if parts else np.empty(0, int)
@@ -304,9 +304,9 @@ class _PlaceFinder:
             return
         spans = [file.range(*lines) for lines in ranges]
         for span in spans:
-            file.read(*span)
+            file.parse(*span)
         followed = self._followed(file, ranges)
-        file.read_bindings(followed)
+        file.parse_bindings(followed)
         self._relations.code.look_up(followed)
         if file.root is None:
             return
@@ -330,7 +330,7 @@ class _PlaceFinder:
     def _followed(self, file: SourceFile, ranges: Sequence[Range]) -> list[str]:
         """Return the names on these lines that the index defines, the rarest first."""
         written = list(dict.fromkeys(_WORD.findall("\n".join(file.lines(*span) for span in ranges))))
-        counts = self._home.store.kept("names", lambda _: 150).through(written, self._counted)
+        counts = self._home.store.cache("names", lambda _: 150).through(written, self._counted)
         few = [name for name in written if counts[name]]
         return sorted(few, key=counts.__getitem__)[:FOLLOWED_NAMES]
 

@@ -11,8 +11,9 @@ from msgspec import structs
 
 from satchel.answer import weights
 from satchel.answer.bearing import gives_lessons, in_order, lesson_tokens
-from satchel.answer.candidates import Candidate, Step, lines_size, record_candidate
+from satchel.answer.candidates import Candidate, Step
 from satchel.answer.companions import companion_finder, import_lines
+from satchel.answer.file_candidates import lines_size
 from satchel.answer.fill_policy import is_of_documents, level_of, reason_in
 from satchel.answer.findings import Searched
 from satchel.answer.floors import section_floor
@@ -20,6 +21,7 @@ from satchel.answer.freshness import Freshener
 from satchel.answer.lessons import lesson_candidate
 from satchel.answer.omissions import OMISSIONS
 from satchel.answer.plans import PlannedSection, role_is_asked
+from satchel.answer.record_candidates import record_candidate
 from satchel.answer.request import Budget, SearchScope
 from satchel.answer.resources import Resources
 from satchel.answer.sections import (

@@ -11,7 +11,8 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from satchel.answer.candidates import DECLARED, Candidate, is_long_function
+from satchel.answer.candidates import Candidate
+from satchel.answer.file_candidates import DECLARED, is_long_function
 from satchel.answer.freshness import freshness_of, gravest
 from satchel.answer.packing import Packing
 from satchel.answer.render.labels import IMPORTS

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, structs
 
 from satchel.answer import weights
-from satchel.answer.candidates import DECLARED, Candidate, is_long_function
+from satchel.answer.candidates import Candidate
+from satchel.answer.file_candidates import DECLARED, is_long_function
 from satchel.answer.freshness import Freshener, freshness_of
 from satchel.answer.items import rest_of
 from satchel.answer.packing import BUDGET, FRAMES, TWIN, VALUE, Packing

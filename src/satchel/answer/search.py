@@ -29,7 +29,7 @@ from satchel.search.strength import present_names, without_own_names
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.system import telemetry
-from satchel.system.kept import kept_property
+from satchel.system.properties import unlocked_cached_property
 from satchel.text import pattern
 from satchel.types import LESSON_KINDS, LINE_KINDS, MEMORY_KINDS, Failure, Hit, Kind
 
@@ -183,7 +183,7 @@ class _WorkspaceSearch:
             return with_past(result, analyse(asked.query), asked.change, store, ask)
         return self._with_related(result, kind, store)
 
-    @kept_property
+    @unlocked_cached_property
     def _votes(self) -> Votes:
         return Votes(self.query, self.resources.store)
 

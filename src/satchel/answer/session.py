@@ -22,12 +22,13 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from satchel.answer import weights as answer_weights
-from satchel.answer.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
+from satchel.answer.candidates import Candidate, Step
 from satchel.answer.items import build_item
 from satchel.answer.pins import Pin, Pinned
 from satchel.answer.render.labels import listed_title
 from satchel.answer.sections import FindCompanions, Group, Section, by_priority, outer_range, subtract
 from satchel.answer.source_lines import Lines, joined
+from satchel.answer.truncation import CHARACTERS_PER_TOKEN
 from satchel.safety.trust import handle
 from satchel.system import state_files, telemetry
 from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Range, ShownBefore

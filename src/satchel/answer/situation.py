@@ -24,7 +24,7 @@ from satchel.answer.resources import Resources
 from satchel.answer.search import search
 from satchel.answer.sections import Section
 from satchel.answer.write import Filling, context_of
-from satchel.system.kept import kept_property
+from satchel.system.properties import unlocked_cached_property
 from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format, GuideEntry, Hit, Kind, Signal, Trust
 
@@ -92,7 +92,7 @@ class Shortener:
             key=lambda index: (-(entries[index].value or 0.0), index),
         )
 
-    @kept_property
+    @unlocked_cached_property
     def _matching(self) -> list[int]:
         """The places of the entries that fit the situation, the best first."""
         return [index for index in self._order if 0.0 < (self._entries[index].value or 0.0) < math.inf]
@@ -132,7 +132,7 @@ class Shortener:
         note = [f"({rest} of {len(self._order)} entries left out)"] if rest else []
         return "\n".join([*(shown[index] for index in sorted(shown)), *note]) if count else ""
 
-    @kept_property
+    @unlocked_cached_property
     def line(self) -> str:
         """The entry that fits the situation best below its nearest heading, empty if no entry fits it."""
         if not self._matching:

@@ -27,7 +27,7 @@ from satchel.safety.sanitize import clean_text, redact
 from satchel.sources.code.languages import extent, is_notebook
 from satchel.store.licence import licence_lines
 from satchel.system import files
-from satchel.system.kept import Cache
+from satchel.system.cache import Cache
 from satchel.text import pattern
 from satchel.tokens import TokenCounter
 from satchel.types import Freshness, Outline, Range

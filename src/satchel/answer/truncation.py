@@ -23,7 +23,7 @@ from satchel import text as words
 from satchel.answer.text_lines import TextLines
 from satchel.errors import UsageError
 from satchel.sources.code.languages import comment
-from satchel.system.kept import kept_property
+from satchel.system.properties import unlocked_cached_property
 from satchel.text import pattern
 from satchel.types import Range
 
@@ -40,7 +40,7 @@ CHARACTERS_PER_TOKEN = 3.6
 """Only for ordering and for choosing what to leave out; what is shown is counted exactly."""
 
 REMARK_TOKENS = 14
-"""Tokens of a remark, an upper estimate."""
+"""Usual tokens of a remark; long line numbers and a filler take a few more."""
 
 _FILLERS = {"python": "...", "bash": ":"}
 """Languages in which a block must not be empty, and the statement that does nothing."""
@@ -143,11 +143,11 @@ class _Check:
     def __init__(self, source: SourceText, start: int, end: int) -> None:
         self._source, self._start, self._end = source, start, end
 
-    @kept_property
+    @unlocked_cached_property
     def _alone(self) -> int:
         return self._faults(self._source.lines[self._start - 1 : self._end])
 
-    @kept_property
+    @unlocked_cached_property
     def _inside(self) -> int:
         return self._faults(self._source.lines)
 

@@ -18,9 +18,10 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from satchel.answer.candidates import CHARACTERS_PER_TOKEN, SHRINK_SHARES, Candidate, Step
+from satchel.answer.candidates import SHRINK_SHARES, Candidate, Step
 from satchel.answer.source_lines import FileLines, Lines, Unreadable
 from satchel.answer.text_lines import TextLines
+from satchel.answer.truncation import CHARACTERS_PER_TOKEN
 from satchel.graph.request import Direction, GraphRequest, Lens
 from satchel.graph.walk import GraphWalk, Reached, WalkEdge
 from satchel.safety import sanitize

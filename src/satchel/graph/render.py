@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from satchel.answer.candidates import CHARACTERS_PER_TOKEN, Step
+from satchel.answer.candidates import Step
 from satchel.answer.fitting import cut, refilled
 from satchel.answer.items import build_items
 from satchel.answer.packing import REFILLS, SMALLEST_PIECE, Inputs, Packing, TextFrame
@@ -20,6 +20,7 @@ from satchel.answer.render.json import dumped
 from satchel.answer.render.labels import quote
 from satchel.answer.render.markdown import fenced
 from satchel.answer.sections import Section
+from satchel.answer.truncation import CHARACTERS_PER_TOKEN
 from satchel.answer.write import SENT_SHARE, Fitted, within_room
 from satchel.codec import iso_time
 from satchel.graph.nodes import Overflow, field_lines, node_of

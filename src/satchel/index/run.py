@@ -164,7 +164,7 @@ class BuildOptions(Struct, frozen=True):
     # Bytes above which an export of notes is not read: three times the largest export seen; it is read in one piece.
     export_bytes: int = 1_000_000_000
     # The folder in which readings are kept for a later switch of branches, None for none.
-    kept: Path | None = None
+    readings_folder: Path | None = None
 
 
 def build_options(settings: Settings, places: Places, key: bytes, *, vault: bool) -> BuildOptions:
@@ -184,7 +184,7 @@ def build_options(settings: Settings, places: Places, key: bytes, *, vault: bool
         ),
         workers=settings.index_workers,
         commits=settings.index_commits,
-        kept=places.index,
+        readings_folder=places.index,
     )
 
 

@@ -25,8 +25,8 @@ from msgspec.structs import replace
 from satchel import text as words
 from satchel.errors import GitError
 from satchel.index import run
-from satchel.index.kept_readings import MIN_FILES, NAME, KeptReadings
 from satchel.index.reading import Lanes, Reading
+from satchel.index.readings_cache import MIN_FILES, NAME, ReadingsCache
 from satchel.index.walk import FileEntry
 from satchel.safety import sanitize
 from satchel.safety.sanitize import plain_name
@@ -323,9 +323,9 @@ class Task(NamedTuple):
 def update(store: Store, task: Task) -> None:
     """Publish the changes in one or more transactions, and merge segments. The caller holds the index lock."""
     difference, options = task.difference, task.options
-    with _collector_off(), closing(_kept_readings(task)) as kept:
+    with _collector_off(), closing(_readings_cache(task)) as cache:
         wanted = [(entry.path, difference.indexed_hash(entry.path)) for entry in difference.read]
-        known = kept.take(wanted, task.should_stop)
+        known = cache.take(wanted, task.should_stop)
         unread = {entry.path for entry in difference.read}.difference(
             reading.path for batch in known for reading in batch
         )
@@ -333,16 +333,17 @@ def update(store: Store, task: Task) -> None:
         # Bytes that are read of a file, at most.
         sizes = [min(entry.size, 4 * options.reading.limit) for entry in difference.read if entry.path in unread]
         with Lanes(wanted, sizes, options.reading, options.workers, task.should_stop) as lanes:
-            _publish_all(store, task, chain(known, kept.through(lanes)))
+            _publish_all(store, task, chain(known, cache.keeping(lanes)))
     with store.write() as writer:
         writer.merge(task.should_stop)
 
 
-def _kept_readings(task: Task) -> KeptReadings:
-    """Return the kept readings for a switch of branches, none for other runs: a first one, a rebuild, an edit."""
+def _readings_cache(task: Task) -> ReadingsCache:
+    """Return the cache for a switch of branches, an empty one for other runs: a first one, a rebuild, an edit."""
     difference, options = task.difference, task.options
     is_switch = bool(difference.stored) and not difference.is_rebuild and len(difference.read) >= MIN_FILES
-    return KeptReadings(options.kept / NAME if options.kept is not None and is_switch else None, options.reading)
+    folder = options.readings_folder
+    return ReadingsCache(folder / NAME if folder is not None and is_switch else None, options.reading)
 
 
 @contextmanager
@@ -528,7 +529,7 @@ _INNER = frozenset({Role.FUNCTION, Role.METHOD})
 
 
 def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
-    """Return the stored facts of a file: its imports as (target, names, first line, last line), and what may be unread.
+    """Return the stored facts of a file: its imports as (target, names, first line, last line), and what is deferrable.
 
     `inner` are the imports inside of functions. The offsets of `functions`, `classes` and `statements` are each the
     distance from the one before.

@@ -16,28 +16,26 @@ from typing import Any
 
 from msgspec import structs
 
-from satchel.answer.candidates import (
-    CHARACTERS_PER_TOKEN,
-    NOTE_TOKENS,
-    SHRINK_SHARES,
-    Candidate,
-    Step,
-    cut_note,
-    line_steps,
-    lines_size,
-    shortened_steps,
-    signature_range,
-)
+from satchel.answer.candidates import SHRINK_SHARES, Candidate, Step
 from satchel.answer.companions import ImportIndex, binding
+from satchel.answer.file_candidates import lines_size, shortened_steps, signature_range
 from satchel.answer.fill_policy import FillPolicy
 from satchel.answer.fitting import fit
 from satchel.answer.plans import Plan, PlannedSection
+from satchel.answer.record_candidates import NOTE_TOKENS, cut_note, line_steps
 from satchel.answer.render.labels import group_of
 from satchel.answer.request import AssembleRequest, Budget, start_of_day
 from satchel.answer.sections import Group, Section
 from satchel.answer.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.answer.text_lines import TextLines
-from satchel.answer.truncation import LADDER, SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
+from satchel.answer.truncation import (
+    CHARACTERS_PER_TOKEN,
+    LADDER,
+    SIGNATURE_FIRST,
+    TruncationStrategy,
+    excerpt,
+    strategy,
+)
 from satchel.answer.write import Filling, Marking, context_of
 from satchel.codec import iso_time
 from satchel.errors import UsageError

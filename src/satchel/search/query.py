@@ -24,7 +24,7 @@ from satchel import text as words
 from satchel.search import weights
 from satchel.search.periods import period_in, without_period
 from satchel.search.trace import NO_TRACE, Trace, read_trace, without_mentions
-from satchel.system.kept import Cache
+from satchel.system.cache import Cache
 from satchel.text import pattern, wording
 
 _WRAPPER_WORDS, _ENDED = (frozenset(words.ENGLISH[heading]) for heading in ("end of a command", "ended"))

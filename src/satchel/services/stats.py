@@ -19,10 +19,7 @@ from satchel.store.protocol import Store
 from satchel.system import telemetry
 from satchel.system.locations import Places
 from satchel.tokens import counter
-from satchel.types import LINE_KINDS, Json, Kind, Range
-
-LESSONS = (Kind.MEMORY, Kind.EXPERIENCE)
-"""Kinds of records that were learned, as opposed to code, documents and history."""
+from satchel.types import LESSON_KINDS, LINE_KINDS, Json, Kind, Range
 
 
 class DeliveredLesson(NamedTuple):
@@ -111,7 +108,7 @@ def _lessons(entries: Iterable[Json], memory: Store | None) -> Iterator[Delivere
         for item in entry.get("items", ()):
             identity = str(item.get("id", ""))
             kind, _, key = identity.partition(":")
-            if kind in LESSONS:
+            if kind in LESSON_KINDS:
                 at, host, session, event = (str(entry.get(name, "")) for name in ("at", "host", "session", "event"))
                 yield DeliveredLesson(at, host, session, event, identity, title(Kind(kind), key))
 

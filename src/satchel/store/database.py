@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.errors import StoreError
 from satchel.store.protocol import Derived, Store
 from satchel.store.records import DamagedStoreError, Lists, Row, Run
-from satchel.system.kept import Cache, Size
+from satchel.system.cache import Cache, Size
 from satchel.types import NO_REVISION, Kind
 
 if TYPE_CHECKING:
@@ -133,11 +133,11 @@ class StoreSnapshot(Store):
         """The revision of this state."""
         return self._revision
 
-    def kept(self, name: str, size: Size[Any]) -> Cache[Any, Any]:
-        """Return the values of this name that were derived from this state, which all its readers share."""
-        derived = self._derived.kept
+    def cache(self, name: str, size: Size[Any]) -> Cache[Any, Any]:
+        """Return the cache of this name for values derived from this state, which all its readers share."""
+        derived = self._derived.caches
         if derived[0] != self._revision:
-            derived = self._derived.kept = self._revision, {}
+            derived = self._derived.caches = self._revision, {}
         return derived[1].get(name) or derived[1].setdefault(name, Cache(size))
 
     def _damaged(self, error: Exception) -> DamagedStoreError:

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from satchel import text as words
 from satchel.store.records import DamagedStoreError, DefinitionRow, Document, Lists, Place, Row, Stamp, StoredChunk
-from satchel.system.kept import Cache, Size
+from satchel.system.cache import Cache, Size
 from satchel.types import LINE_KINDS, NO_REVISION, EdgeType, Kind
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ class Derived(Struct):
     vectors: dict[Kind, tuple[str, str, VectorTable]] = field(default_factory=dict)
     vector_rows: dict[Kind, tuple[str, str, IntArray, VectorTable | None]] = field(default_factory=dict)
     """Where an index finds the nearest vectors: all row numbers, and of many the vectors of a sample."""
-    kept: tuple[str, dict[str, Cache[Any, Any]]] = ("", {})
+    caches: tuple[str, dict[str, Cache[Any, Any]]] = ("", {})
+    """A revision, and its caches by name."""
     broken: Mapping[int, tuple[str, str]] = field(default_factory=dict)
     """Kind and key, by id, of the records of a durable store that cannot be read, and so are left out."""
 
@@ -172,8 +173,11 @@ class Store(ABC):
         """Whether anything was ever published."""
         return self.revision != NO_REVISION
 
-    def kept(self, name: str, size: Size[Any]) -> Cache[Any, Any]:  # noqa: ARG002 - one state has a name for each
-        """Return the values of this name that were derived from this state; the readers of a snapshot share them."""
+    def cache(self, name: str, size: Size[Any]) -> Cache[Any, Any]:  # noqa: ARG002 - what shares caches finds them by it
+        """Return the cache of this name for values derived from this state; the readers of a snapshot share it.
+
+        A store that shares nothing returns a new one.
+        """
         return Cache(size)
 
     def meta(self, key: str) -> str | None:

@@ -31,7 +31,7 @@ from msgspec import Struct
 
 from satchel import lazy_numpy as np
 from satchel.store.records import SPAN_COLUMNS, Extraction, NewDocument, Postings
-from satchel.system.kept import Cache, Fetch, Make, Size, through_all
+from satchel.system.cache import Cache, Fetch, Make, Size, through_all
 
 if TYPE_CHECKING:
     import numpy.typing as npt

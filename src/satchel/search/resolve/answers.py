@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-from satchel.system.kept import Cache
+from satchel.system.cache import Cache
 
 Answer = TypeVar("Answer")
 

@@ -19,13 +19,14 @@ from satchel import lazy_numpy as np
 from satchel.search.resolve.answers import Answers
 from satchel.search.resolve.places import Binding
 from satchel.search.resolve.syntax import FUNCTIONS, above, binding_of, field_of
-from satchel.search.resolve.unread import Units
+from satchel.search.resolve.unparsed import Units
 from satchel.sources.code.languages import GRAMMARS, RULES, Mark, grammar
 from satchel.sources.code.parse import syntax_tree
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import distinct
-from satchel.system.kept import Cache, kept_property
+from satchel.system.cache import Cache
+from satchel.system.properties import unlocked_cached_property
 from satchel.text import terms_of
 from satchel.types import Import, Kind, Range
 
@@ -133,16 +134,16 @@ def _is_in(position: Range, stretches: Sequence[Range]) -> bool:
     return at >= 0 and position[0] < stretches[at][1]
 
 
-class _Kept(Struct, frozen=True):
-    """A tree, the heads and bodies of functions that were not read for it, and the bytes that were."""
+class _ParsedTree(Struct, frozen=True):
+    """A tree, the parts of its text that are not in it, and the bytes of those that are."""
 
     tree: Tree
-    unread: frozenset[Range]
+    unparsed: frozenset[Range]
     size: int
 
 
-_trees: Cache[tuple[str, bytes], _Kept] = Cache(lambda kept: 46 * kept.size)
-"""The trees of languages and texts, each 22 times as large as what was read; the allocator keeps as much again."""
+_trees: Cache[tuple[str, bytes], _ParsedTree] = Cache(lambda kept: 46 * kept.size)
+"""The trees of languages and texts, each 22 times as large as what was parsed; the allocator keeps as much again."""
 
 
 def _size_of(answer: object) -> int:
@@ -158,14 +159,14 @@ def _size_of_text(read: tuple[Document, bytes]) -> int:
 MAX_DEFINING = 1_000
 """A name that more chunks define (`String`, `Reset` of generated code) is resolved by its own file alone."""
 
-MAX_READINGS = 8
-"""A file of which ever more is needed is then read but for bodies, and the second time after that as a whole."""
+MAX_PARSES = 8
+"""Times that a file is parsed with what is asked for; then it is without bodies, and after that as a whole."""
 
 
 class SourceFile:
     """One file as a syntax tree. Lines count from 1; `imports` are those of the index.
 
-    What may be left out is read when something in it is asked for: most questions are about few functions. Then the
+    What may be left out is parsed when something in it is asked for: most questions are about few functions. Then the
     file has another tree, so nodes that come from different calls are compared by their place (`place_of`).
     """
 
@@ -174,70 +175,70 @@ class SourceFile:
         self.source, self.rules = source, RULES.get(self.language, frozenset())
         self._occurrences: dict[tuple[str, int, int], list[Node]] = {}
         self.bindings: dict[str, list[tuple[NodePlace, Binding]]] = {}
-        self._readings = 0
+        self._parses = 0
 
-    @kept_property
+    @unlocked_cached_property
     def _units(self) -> Units:
         return Units(self.source, self.document.fields)
 
-    @kept_property
-    def _unread(self) -> frozenset[Range]:
+    @unlocked_cached_property
+    def _unparsed(self) -> frozenset[Range]:
         """The parts of units that nothing was asked for so far."""
         return self._units.parts
 
-    @kept_property
+    @unlocked_cached_property
     def root(self) -> Node | None:
         """The root of the tree; None for a language without a grammar, or a text that no parser gets through."""
         if self.language not in GRAMMARS:
             return None
         kept = _trees.values.get((self.language, self.source))
-        if kept is None or not kept.unread <= self._unread:
+        if kept is None or not kept.unparsed <= self._unparsed:
             kept = self._parsed()
         if kept is None:
             return None
-        self._unread = kept.unread
+        self._unparsed = kept.unparsed
         return kept.tree.root_node
 
-    def _parsed(self) -> _Kept | None:
+    def _parsed(self) -> _ParsedTree | None:
         """Return the tree with what was asked for so far."""
-        self._readings += 1
-        unread = self._unread
-        if self._readings > MAX_READINGS:
-            unread &= self._units.bodies
-        if self._readings > MAX_READINGS + 1:
-            unread = frozenset()
-        holes = self._units.holes(unread)
+        self._parses += 1
+        unparsed = self._unparsed
+        if self._parses > MAX_PARSES:
+            unparsed &= self._units.bodies
+        if self._parses > MAX_PARSES + 1:
+            unparsed = frozenset()
+        holes = self._units.holes(unparsed)
         source = without_macros(self.source) if self.language == "rust" else self.source
         tree = syntax_tree(source, grammar(self.language), self.language, *holes)
         if tree is None:
             return None
-        kept = _Kept(tree, unread, len(self.source) - holes.size)
+        kept = _ParsedTree(tree, unparsed, len(self.source) - holes.size)
         _trees.keep({(self.language, self.source): kept})
         return kept
 
-    def read(self, first: int, last: int) -> None:
-        """Read what has a byte from one offset to before another, if it is not read, as far as it takes."""
-        if self._unread:
-            self._add(self._unread.intersection(self._units.over(first, last)))
+    def parse(self, first: int, last: int) -> None:
+        """Have what has a byte from one offset to before another in the tree."""
+        if self._unparsed:
+            self._add(self._unparsed.intersection(self._units.over(first, last)))
 
-    def read_bindings(self, names: Iterable[str]) -> None:
-        """Read what may bind these names for the whole file, so that it is parsed once for all of them."""
-        places = (place for name in names for place in self.places(name)) if self._unread else ()
-        self._add(self._unread.intersection([self._units.binding(start) for start, _ in places]))
+    def parse_bindings(self, names: Iterable[str]) -> None:
+        """Have what may bind these names for the whole file in the tree, which is parsed once for all of them."""
+        places = (place for name in names for place in self.places(name)) if self._unparsed else ()
+        self._add(self._unparsed.intersection([self._units.binding(start) for start, _ in places]))
 
     def _add(self, new: frozenset[Range]) -> None:
         if new:
-            self._unread -= new
+            self._unparsed -= new
             self.bindings = {}
             vars(self).pop("root", None)
 
     def _seen(self, positions: Iterable[Range]) -> list[Node]:
-        """Return the nodes at those of these places that are read."""
+        """Return the nodes at those of these places that are parsed."""
         root = self.root  # first: a kept tree has more
         if root is None:
             return []
-        unread = sorted((*(holes := self._units.holes(self._unread)).closed, *holes.left_out))
-        return [*self._named(position for position in positions if not _is_in(position, unread))]
+        unparsed = sorted((*(holes := self._units.holes(self._unparsed)).closed, *holes.left_out))
+        return [*self._named(position for position in positions if not _is_in(position, unparsed))]
 
     def let_go(self) -> None:
         """Forget the tree and its nodes; the text is parsed again when they are needed."""
@@ -245,14 +246,14 @@ class SourceFile:
         vars(self).pop("root", None)
         _trees.drop([(self.language, self.source)])
 
-    @kept_property
+    @unlocked_cached_property
     def imports(self) -> list[Import]:
         """The imports at the top, then those inside functions."""
         fields = self.document.fields
         rows = (*fields.get("imports", ()), *fields.get("inner", ()))
         return [Import(target, tuple(names), start, end) for target, names, start, end in rows]
 
-    @kept_property
+    @unlocked_cached_property
     def line_starts(self) -> list[int]:
         """The offset of each line."""
         return [0, *(np.flatnonzero(np.frombuffer(self.source, dtype=np.uint8) == ord("\n")) + 1).tolist()]
@@ -277,7 +278,7 @@ class SourceFile:
 
     def node_at(self, offset: int) -> Node | None:
         """Return the smallest node over a byte."""
-        self.read(offset, offset + 1)
+        self.parse(offset, offset + 1)
         return self.root.descendant_for_byte_range(offset, offset) if self.root is not None else None
 
     def occurrences(self, name: str, first: int = 0, last: int = sys.maxsize) -> list[Node]:
@@ -285,22 +286,22 @@ class SourceFile:
         key = name, first, last
         if key not in self._occurrences:
             positions = [*self.places(name, first, last)]
-            for position in positions if self._unread else ():
-                self.read(*position)
+            for position in positions if self._unparsed else ():
+                self.parse(*position)
             self._occurrences[key] = [*self._named(positions)]
         return self._occurrences[key]
 
     def occurrences_given(self, name: str, first: int, last: int) -> list[Node]:
         """Return the nodes between two offsets whose text is this name: of functions only those that get a value."""
         positions = [*self.places(name, first, last)]
-        for position in positions if self._unread else ():
+        for position in positions if self._unparsed else ():
             is_given = _GIVEN.match(self.source, position[1]) is not None
-            self._add(self._unread.intersection(self._units.over(*position, with_functions=is_given)))
+            self._add(self._unparsed.intersection(self._units.over(*position, with_functions=is_given)))
         return self._seen(positions)
 
-    def occurrences_read(self, name: str) -> list[Node]:
-        """Return every node whose text is this name and that is read, or may bind it for the whole file."""
-        self.read_bindings([name])
+    def occurrences_parsed(self, name: str) -> list[Node]:
+        """Return every node whose text is this name and that is parsed, or may bind it for the whole file."""
+        self.parse_bindings([name])
         return self._seen(self.places(name))
 
     def places(self, name: str, first: int = 0, last: int = sys.maxsize) -> Iterator[tuple[int, int]]:
@@ -339,7 +340,7 @@ class SourceFile:
 
     def values_of(self, word: str, declared: Node) -> Iterator[Node]:
         """Yield the values of each `return` or `yield` of a function itself."""
-        self.read(declared.start_byte, declared.end_byte)
+        self.parse(declared.start_byte, declared.end_byte)
         for match in re.finditer(rb"\b" + word.encode() + rb"\b", self.source[declared.start_byte : declared.end_byte]):
             leaf = self.node_at(declared.start_byte + match.start())
             statement = leaf.parent if leaf is not None else None
@@ -354,7 +355,7 @@ class SourceFile:
         from tree_sitter import QueryCursor
 
         first, last = self.range(start, end)
-        self.read(first, last)
+        self.parse(first, last)
         if self.root is None:
             return []
         syntax = grammar(self.language)
@@ -382,9 +383,9 @@ class Code:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.answers = Answers(store.kept("answers", _size_of))
-        self._texts = store.kept("texts", _size_of_text)
-        self._read_parts: Cache[int, tuple[StoredChunk, Document]] = store.kept("parts", lambda _: 1_500)
+        self.answers = Answers(store.cache("answers", _size_of))
+        self._texts = store.cache("texts", _size_of_text)
+        self._read_parts: Cache[int, tuple[StoredChunk, Document]] = store.cache("parts", lambda _: 1_500)
         self._files: dict[str, SourceFile | None] = {}
         self._kept: set[str] = set()
         self._room = 300_000  # bytes of text whose trees are kept; a tree takes twenty times as much memory
@@ -490,7 +491,7 @@ class Code:
         for part in map(self.part, rows):
             file = self.file(self.document_of(part.row).key)
             if file is not None:
-                file.read(*file.range(part.start, part.end))
+                file.parse(*file.range(part.start, part.end))
 
     def let_go(self, path: str) -> None:
         """Forget the tree of a file if there is no room for it. Call it when none of its nodes is in use."""

@@ -17,7 +17,7 @@ from satchel.search.resolve.packages import CONFIGURATIONS, Alias, extended, pac
 from satchel.sources.code.languages import FAMILIES, MODULES
 from satchel.store.protocol import Store
 from satchel.store.records import Document, Place
-from satchel.system.kept import kept_property
+from satchel.system.properties import unlocked_cached_property
 from satchel.text import pattern
 from satchel.types import Import, Kind
 
@@ -118,11 +118,11 @@ class Modules:
         fitting = [path[1:].removesuffix(".lua").removesuffix("/init") for path in paths if path.endswith(ends)]
         return sorted(fitting, key=lambda path: (-_shared(path, importer), len(path), path))
 
-    @kept_property
+    @unlocked_cached_property
     def _packages(self) -> frozenset[str]:
         return frozenset(self._code.named("__init__.py"))
 
-    @kept_property
+    @unlocked_cached_property
     def _aliases(self) -> list[Alias]:
         """What manifests of JavaScript say about imports, those of the innermost folders first."""
         files = self._code.texts_named(*CONFIGURATIONS)
@@ -139,7 +139,7 @@ class Modules:
             for home, inner in (row for row in named if row[0] == target):
                 yield from self._configured(home, inner, user, depth + 1)
 
-    @kept_property
+    @unlocked_cached_property
     def _go_modules(self) -> list[tuple[str, str]]:
         """(name of a module, its folder), the longest name first."""
         folders = self._code.manifests("go.mod", _GO_MODULE)
@@ -159,7 +159,7 @@ class Modules:
             folder = folder_of(folder)
         return folder
 
-    @kept_property
+    @unlocked_cached_property
     def _crates(self) -> dict[str, str]:
         folders = self._code.manifests("Cargo.toml", _CRATE)
         return {name.replace("-", "_"): folder for folder, name in sorted(folders.items(), reverse=True)}

@@ -812,7 +812,7 @@ class Names(Imports):
         if name not in file.bindings:
             file.bindings[name] = [
                 (place_of(scope), binding)
-                for scope, binding in ((home(node), binding_of(node)) for node in file.occurrences_read(name))
+                for scope, binding in ((home(node), binding_of(node)) for node in file.occurrences_parsed(name))
                 if scope is not None and scope.type not in syntax.CLASSES and binding is not None
                 if binding.how is not How.MEMBER
             ]

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from satchel.sources.code import deferrable
 from satchel.sources.code import languages as marks
-from satchel.sources.code import unread
 from satchel.sources.code.imports import read_imports
 from satchel.sources.code.languages import grammar
 from satchel.sources.code.parse import CLOSERS, find
@@ -269,18 +269,18 @@ def outline(text: str, language: str) -> Outline:
         _part(findings, stretch, definitions[index], references[index]) for index, stretch in enumerate(stretches)
     )
     is_sound = not findings.has_error
-    functions = tuple(unread.functions(findings, declarations)) if language in CLOSERS and is_sound else ()
-    beside = unread.Beside()
+    functions = tuple(deferrable.functions(findings, declarations)) if language in CLOSERS and is_sound else ()
+    others = deferrable.ClassesAndStatements()
     if language == "python" and is_sound:
-        beside = unread.beside(findings, {first for first, body, _ in functions if first < body})
+        others = deferrable.classes_and_statements(findings, {first for first, body, _ in functions if first < body})
     return Outline(
         language,
         parts,
         imports=tuple(read_imports(findings)),
         comment_lines=_ranges(findings.comment_rows | findings.doc_rows),
         functions=functions,
-        classes=beside.classes,
-        statements=beside.statements,
+        classes=others.classes,
+        statements=others.statements,
     )
 
 

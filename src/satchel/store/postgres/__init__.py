@@ -29,7 +29,7 @@ from satchel.store.postgres.connection import (
 from satchel.store.protocol import SET_ASIDE, Derived
 from satchel.store.records import Row, numbered
 from satchel.store.segments import DamagedWordsError
-from satchel.system.kept import Cache
+from satchel.system.cache import Cache
 
 if TYPE_CHECKING:
     from satchel.store.writer import Writer

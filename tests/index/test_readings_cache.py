@@ -9,8 +9,8 @@ import apsw
 import pytest
 from msgspec.structs import replace
 
-from satchel.index import kept_readings, reading, update
-from satchel.index.kept_readings import NAME
+from satchel.index import reading, readings_cache, update
+from satchel.index.readings_cache import NAME
 from satchel.store.records import rows
 from satchel.testing import TinyRepository
 from tests.index.indexing import Index, differences, fresh_contents
@@ -23,7 +23,7 @@ FILES = {f"part{number}.py": f"def first_{number}():\n    return {number}\n" for
 def folder(index: Index, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the index keeps readings, of two files and more."""
     monkeypatch.setattr(update, "MIN_FILES", 2)
-    index.options = replace(index.options, kept=index.path.parent)
+    index.options = replace(index.options, readings_folder=index.path.parent)
     return index.path.parent
 
 
@@ -57,7 +57,7 @@ def test_a_switch_to_a_branch_that_was_read_before_parses_nothing(
         with monkeypatch.context() as patch:
             patch.setattr(reading, "outline_file", None)
             assert switch(branch) == 3
-        fresh = fresh_contents(repository.root, tmp_path, replace(index.options, kept=None))
+        fresh = fresh_contents(repository.root, tmp_path, replace(index.options, readings_folder=None))
         assert differences(index.contents(), fresh) == {}
 
 
@@ -101,7 +101,7 @@ def test_without_a_sound_file_everything_is_read_again(
 def test_only_the_newest_readings_are_kept(
     folder: Path, switch: Callable[[str], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_readings, "MAX_BYTES", 0)
+    monkeypatch.setattr(readings_cache, "MAX_BYTES", 0)
     switch("other")
     assert sizes(folder) == (0, 0)
 
@@ -110,7 +110,7 @@ def test_an_edit_of_few_files_and_a_first_index_keep_nothing(
     repository: TinyRepository, index: Index, tmp_path: Path
 ) -> None:
     folder = tmp_path / "kept"
-    index.options = replace(index.options, kept=folder)
+    index.options = replace(index.options, readings_folder=folder)
     repository.write({"one.py": "x = 1\n"})
     index.run()
     repository.write({"one.py": "x = 2\n"})

@@ -1,6 +1,7 @@
-"""What of a file a later reader may leave out until something in it is asked for: functions, classes, statements.
+"""What of a file need not be parsed until something in it is asked for: functions, classes, statements.
 
-The syntax tree of the rest has the same nodes at the same places as that of the whole file.
+The index stores the offsets; `search/resolve/unparsed.py` uses them. The syntax tree of the rest has the same nodes at
+the same places as that of the whole file.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MIN_BODY = 200
-"""Bytes of the shortest body of a function that may be left unread."""
+"""Bytes of the shortest body of a function that may be left unparsed."""
 
-LEAST_FUNCTION = 100
+MIN_FUNCTION = 100
 """Bytes of the shortest function or class that may be left out as a whole."""
 
-LEAST_STATEMENTS, MOST_STATEMENTS = 60, 400
+MIN_STATEMENTS, MAX_STATEMENTS = 60, 400
 """Bytes of the shortest stretch of statements that may be left out, and after which the next one begins."""
 
 _BETWEEN_PREFIXES = re.compile(rb"\s*(?:#[^\n]*\s*)*")
@@ -49,7 +50,7 @@ def functions(findings: SyntaxFindings, declarations: Iterable[Declaration]) -> 
         first = declaration.start
         while first in before:
             first = before[first]
-        is_long = end - first >= LEAST_FUNCTION and end - start > 1  # its body may have to be read as `()`
+        is_long = end - first >= MIN_FUNCTION and end - start > 1  # its body may have to be parsed as `()`
         if is_long and findings.language == "python" and _is_free(findings, declaration, first):
             yield first, start, end
             behind = end
@@ -76,8 +77,8 @@ def _column(findings: SyntaxFindings, offset: int) -> int:
     return offset - findings.line_starts[findings.row_of(offset)]
 
 
-class Beside(NamedTuple):
-    """What may be left out beside functions, in order: classes, and stretches of statements of a file or class.
+class ClassesAndStatements(NamedTuple):
+    """Classes, and stretches of statements of a file or class, that may be left out; each in order.
 
     A stretch that begins with an import has nothing else.
     """
@@ -86,7 +87,7 @@ class Beside(NamedTuple):
     statements: tuple[Span, ...] = ()
 
 
-def beside(findings: SyntaxFindings, left_out: Collection[int]) -> Beside:
+def classes_and_statements(findings: SyntaxFindings, left_out: Collection[int]) -> ClassesAndStatements:
     """Return what may be left out of a file of Python beside the functions that begin at these offsets.
 
     What begins a file, and what begins or ends a class, is never left out.
@@ -103,7 +104,7 @@ def beside(findings: SyntaxFindings, left_out: Collection[int]) -> Beside:
             start, is_free = child.start_byte, first < index < last
             body = _body_of_class(child)
             pending += [(body, True)] if body is not None else []
-            is_long = body is not None and body.end_byte - max(start + LEAST_FUNCTION, body.start_byte + 2) >= 0
+            is_long = body is not None and body.end_byte - max(start + MIN_FUNCTION, body.start_byte + 2) >= 0
             if is_free and body is not None and is_long:
                 stretch.close()
                 classes.append((start, body.start_byte, body.end_byte))
@@ -112,7 +113,7 @@ def beside(findings: SyntaxFindings, left_out: Collection[int]) -> Beside:
             else:
                 stretch.close()
         stretch.close()
-    return Beside(tuple(sorted(classes)), tuple(sorted(statements)))
+    return ClassesAndStatements(tuple(sorted(classes)), tuple(sorted(statements)))
 
 
 def _body_of_class(node: Node) -> Node | None:
@@ -135,7 +136,7 @@ class _Stretch:
         start, kind = child.start_byte, child.type
         kinds = set() if kind in {"comment", ";"} else {kind in _IMPORTS}
         if self._starts_line(start):
-            if len(self._kinds | kinds) > 1 or self._end - self._first >= MOST_STATEMENTS:
+            if len(self._kinds | kinds) > 1 or self._end - self._first >= MAX_STATEMENTS:
                 self.close()
             self._first = start if self._first < 0 else self._first
         if self._first >= 0:
@@ -146,7 +147,7 @@ class _Stretch:
         """Note the stretch so far, if it is long and ends with its line."""
         first, end, kinds = self._first, self._end, self._kinds
         self._first, self._end, self._kinds = -1, -1, set()
-        if end - first >= LEAST_STATEMENTS and len(kinds) < 2 and _LINE_END.match(self._source, end):
+        if end - first >= MIN_STATEMENTS and len(kinds) < 2 and _LINE_END.match(self._source, end):
             self._found.append((first, end))
 
     def _starts_line(self, offset: int) -> bool:

@@ -1,4 +1,4 @@
-"""What was read of the files of a branch, kept in a file, so that a later switch to it has nothing to parse."""
+"""The readings of the files of a branch in a file beside the index: a later switch to it has nothing to parse."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class _Found(NamedTuple):
     batch: int
 
 
-class KeptReadings:
-    """Batches of readings by path and content; none without a `path`. After a fault of the file all is read again."""
+class ReadingsCache:
+    """Batches of readings by path and content; empty without a `path`. After a fault of the file all is read again."""
 
     def __init__(self, path: Path | None, options: ReadingOptions) -> None:
         self._options = options
@@ -95,8 +95,8 @@ class KeptReadings:
         with suppress(apsw.Error):
             self._connection.execute("DELETE FROM batches; DELETE FROM files")
 
-    def through(self, batches: Iterable[list[Reading]]) -> Iterator[list[Reading]]:
-        """Yield new readings, which are kept."""
+    def keeping(self, batches: Iterable[list[Reading]]) -> Iterator[list[Reading]]:
+        """Yield new readings, each batch after it was added to the file."""
         for batch in batches:
             self._keep(batch)
             yield batch

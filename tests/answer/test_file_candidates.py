@@ -1,10 +1,10 @@
-"""What is offered of a file or record: whole lines that say something."""
+"""What is offered of a file: whole lines that say something."""
 
 from __future__ import annotations
 
 import pytest
 
-from satchel.answer.candidates import file_candidates, record_candidate, without_trailers
+from satchel.answer.file_candidates import file_candidates
 from satchel.answer.source_lines import Lines, without_blank_ends
 from satchel.answer.text_lines import TextLines
 from satchel.types import Chunk, Hit, Kind, Location, Role, ScoredSpan
@@ -51,15 +51,3 @@ def test_slivers_are_offered_only_if_they_say_a_word_of_the_question(text: str, 
 def test_without_a_question_every_sliver_is_offered() -> None:
     lines = _lines("}")
     assert len(file_candidates(_hit(lines), lines, 400)) == 1
-
-
-def test_a_commit_is_shown_without_its_trailers() -> None:
-    message = "Steal half of the queue\n\nFewer wake-ups.\n\n---------\n\nSigned-off-by: Ada <ada@example.org>\n"
-    message += "Co-authored-by: Grace <grace@example.org>\nChange-Id: I123\n"
-    chunk = Chunk("commit:1", Kind.COMMIT, "", "")
-    candidate = record_candidate(Hit(chunk, 0.5, 0.0, spans=(ScoredSpan(1, 1, 0.0),)), message, 400)
-    assert candidate.steps[0].text == "Steal half of the queue\n\nFewer wake-ups."
-
-
-def test_prose_with_a_colon_is_no_trailer() -> None:
-    assert without_trailers("Fix it\n\nNote: done by-the-book: yes") == "Fix it\n\nNote: done by-the-book: yes"

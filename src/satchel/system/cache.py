@@ -1,13 +1,12 @@
-"""What is kept in memory between questions: bounded in bytes, with one budget for all caches of a process."""
+"""Caches in memory that outlive a question: all those of a process share one budget of bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 from itertools import islice
 from threading import RLock
-from typing import Any, ClassVar, Generic, TypeVar, overload
+from typing import Any, ClassVar, Generic, TypeVar
 from weakref import WeakSet
 
 Key = TypeVar("Key", bound=Hashable)
@@ -70,26 +69,6 @@ class Cache(Generic[Key, Value]):
             for key in keys:
                 if key in self.values:
                     self.bytes -= self._size(self.values.pop(key))
-
-
-class kept_property(cached_property[Value]):  # noqa: N801 - a decorator, as the one of functools
-    """A property that an object computes once, by two threads perhaps twice.
-
-    That of `functools` in Python 3.11 holds a lock that all objects of a class share: threads whose properties use each
-    other wait for each other forever. It is for values of which an object may have only one.
-    """
-
-    @overload
-    def __get__(self, instance: None, owner: type[Any] | None = None) -> kept_property[Value]: ...
-
-    @overload
-    def __get__(self, instance: object, owner: type[Any] | None = None) -> Value: ...
-
-    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
-        if instance is None:
-            return self
-        value = instance.__dict__[self.attrname] = self.func(instance)
-        return value
 
 
 def through_all(caches: Sequence[Cache[Key, Value]], keys: Sequence[Key], make: Make[Key, Value]) -> list[list[Value]]:

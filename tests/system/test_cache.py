@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
 import pytest
 
-from satchel.system import kept
-from satchel.system.kept import Cache, kept_property, through_all
+from satchel.system import cache as caches
+from satchel.system.cache import Cache, through_all
 
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """No other cache of this process, and a budget of 100 bytes that is looked at each time."""
-    monkeypatch.setattr(kept, "_every", type(kept._every)())
-    monkeypatch.setattr(kept, "MAX_BYTES", 100)
+    monkeypatch.setattr(caches, "_every", type(caches._every)())
+    monkeypatch.setattr(caches, "MAX_BYTES", 100)
     monkeypatch.setattr(Cache, "grown", 0)
 
 
@@ -93,26 +90,3 @@ def test_values_of_several_caches_are_made_together_where_the_same_ones_lack_the
     assert through_all(caches, ["c"], make) == [["c0"], ["c1"]]
     assert asked == [(["a", "b"], (0, 1)), (["b"], (1,)), (["c"], (0, 1))]
     assert through_all(list[Cache[str, str]](), ["c"], make) == []
-
-
-def test_threads_do_not_wait_for_each_other_where_properties_use_each_other() -> None:
-    both = Barrier(2, timeout=30)
-
-    class Reader:
-        def __init__(self, other: Reader | None = None) -> None:
-            self.other = other
-
-        @kept_property
-        def first(self) -> int:
-            both.wait()  # each thread is in a property of its own object
-            return self.other.second if self.other is not None else 1
-
-        @kept_property
-        def second(self) -> int:
-            both.wait()
-            return self.other.first if self.other is not None else 2
-
-    with ThreadPoolExecutor(2) as pool:
-        found = [pool.submit(lambda: Reader(Reader()).first), pool.submit(lambda: Reader(Reader()).second)]
-        assert [future.result() for future in found] == [2, 1]
-    assert isinstance(Reader.first, kept_property)

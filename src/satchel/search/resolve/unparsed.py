@@ -1,4 +1,7 @@
-"""What of a file is not in its syntax tree until it is asked for: functions, classes and statements of Python."""
+"""What of a file is not in its syntax tree until it is asked for, from the offsets in the index.
+
+`sources/code/deferrable.py` says which functions, classes and statements these are.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from itertools import accumulate, islice, takewhile
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from satchel.system.kept import kept_property
+from satchel.system.properties import unlocked_cached_property
 from satchel.types import Range
 
 _Unit = tuple[int, int, int]
@@ -19,7 +22,7 @@ _IMPORTS = (b"import ", b"from ")
 
 
 class Holes(NamedTuple):
-    """What is not read, by offsets and in order: bodies that are `closed`, and what is `left_out` as a whole."""
+    """What is not parsed, by offsets and in order: bodies that are `closed`, and what is `left_out` as a whole."""
 
     closed: list[Range]
     left_out: list[Range]
@@ -33,7 +36,7 @@ class Holes(NamedTuple):
 class Units:
     """The functions, classes and statements of a file that may be left out. Each has two parts, its head and its body.
 
-    `parts` are all of them. A part that is not read has nothing to see of the units in it, read or not.
+    `parts` are all of them. Of a part that is not parsed the tree has no nodes, so none of the units in it either.
     """
 
     def __init__(self, source: bytes, fields: Mapping[str, Any]) -> None:
@@ -53,21 +56,21 @@ class Units:
         """The bodies of the functions."""
         return frozenset((body, end) for _, body, end in self._functions)
 
-    @kept_property
+    @unlocked_cached_property
     def _outer(self) -> list[_Unit]:
         """The units that are in no other one, in order."""
         return [*_outermost(self._every)]
 
-    def holes(self, unread: AbstractSet[Range]) -> Holes:
-        """Return what is not read where these parts are not."""
+    def holes(self, unparsed: AbstractSet[Range]) -> Holes:
+        """Return what the parser does not see where these parts are not parsed."""
         closed, left_out, behind = [], [], 0
-        for first, body, end in self._every if unread else ():
+        for first, body, end in self._every if unparsed else ():
             if first < behind:
                 continue
-            if (first, body) in unread:
+            if (first, body) in unparsed:
                 left_out.append((first, end))
                 behind = end
-            elif (body, end) in unread:
+            elif (body, end) in unparsed:
                 closed.append((body, end))
                 behind = end
         return Holes(closed, left_out)
