@@ -270,9 +270,11 @@ def outline(text: str, language: str) -> Outline:
     )
     is_sound = not findings.has_error
     functions = tuple(unread.functions(findings, declarations)) if language in CLOSERS and is_sound else ()
-    beside = unread.Beside()
+    beside: unread.Beside | None = unread.Beside()
     if language == "python" and is_sound:
         beside = unread.beside(findings, {first for first, body, _ in functions if first < body})
+    if beside is None:
+        functions, beside = (), unread.Beside()
     return Outline(
         language,
         parts,
