@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +90,9 @@ def test_words_of_local_files_are_searched_without_threads(satchel: Satchel) -> 
         assert satchel.opened._executor is None
 
 
-def test_sections_in_turn_that_would_begin_after_the_deadline_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 0.0, 9.0])
+def test_no_section_in_turn_is_left_out_because_another_took_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = count(0.0, 9.0)
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     sections = [PlannedSection(kind, 1.0, 5) for kind in (Kind.CODE, Kind.DOC)]
     rows, failures = gather(sections, lambda _section: SearchResult((), chunks=1), None, 2.0)
-    assert [row.result.chunks for row in rows] == [1, 0]
-    assert [(one.source, one.message) for one in failures] == [("docs", "no answer within 2 s")]
+    assert ([row.result.chunks for row in rows], failures) == ([1, 1], [])

@@ -156,6 +156,16 @@ def test_a_pin_is_shown_first_whatever_its_value() -> None:
     assert names(packed(10_000, made, value_range=1.0)) == ["pin", "best"]
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_pins_are_tried_as_they_were_given_whether_their_size_is_known_or_not(*, is_known: bool) -> None:
+    (first, text), (second, other) = (code(name, 0.0, lines=30) for name in ("first", "second"))
+    first, second = replace(first, pinned=True), replace(second, pinned=True)
+    later = first.altered(lambda candidate: candidate)
+    sections = section((first if is_known else later, text)), section((second, other))
+    packing = packed(500, *sections)
+    assert [sum(group.tokens for group in packing.groups[each].values()) > 250 for each in sections] == [True, False]
+
+
 def test_the_limits_count_items_and_not_pieces() -> None:
     made = section(*(code(f"f{number}", 3.0 - number) for number in range(4)))
     packing = packed(10_000, made, max_items=2)

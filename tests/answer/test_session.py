@@ -175,6 +175,19 @@ def test_a_record_of_which_a_line_was_shown_is_shown_in_full_when_there_is_room(
     assert ask(engine, "longer", "stale price cache second", max_tokens=80, **asked).items == ()
 
 
+def test_a_record_that_the_session_has_is_named_or_counted_in_a_budget_that_has_no_room_for_a_part_of_it(
+    own: Satchel,
+) -> None:
+    for name in ("pool", "worker"):
+        own.memories.add(f"The {name} waits for a connection. {f'It is told to the next {name} in the queue. ' * 90}")
+    first = ask(own, "small", "who waits for a connection", types=["memories"])
+    assert first.items
+    for budget in (20, 60, 120):
+        again = ask(own, "small", "who waits for a connection", types=["memories"], max_tokens=budget)
+        assert not {item.id for item in first.items} & {item.id for item in again.items}
+        assert again.usage.used <= budget
+
+
 def test_places_without_lines_count_as_shown_only_where_no_lines_are_wanted(engine: Satchel) -> None:
     types: dict[str, Any] = {"types": ["code"]}
     places = ask(engine, "places", show_code=False, **types)

@@ -174,6 +174,14 @@ def test_fields_of_a_class_that_no_value_follows_are_found_and_so_are_those_of_a
     assert [node.start_point[0] + 1 for node in file.occurrences("one")] == [18, 30]
 
 
+@pytest.mark.parametrize("last", ["    # deeper\n", "limit = 1\n    shop = 3\n"], ids=["comment", "statement"])
+def test_nothing_is_left_out_of_a_file_whose_blocks_have_something_in_another_column(last: str) -> None:
+    text = "import os\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return 2\n# at the left\n\n"
+    assert outline(text, "python").functions != ()
+    uneven = outline(text + last, "python")
+    assert not (uneven.functions or uneven.classes or uneven.statements)
+
+
 def test_statements_that_share_a_line_with_an_import_are_read_with_what_is_around() -> None:
     text = "first = 1\nimport os; shop = os.environ\nimport re; import sys\nlast = 'a long text' * 20\n"
     assert [text[first:end] for first, end in outline(text, "python").statements] == []

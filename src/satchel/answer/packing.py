@@ -269,8 +269,8 @@ class Packing:
             minimum = (self._least if remaining is None else self._least_of)[section]
             reason = self._refusal(section, candidate, minimum, barrier)
             left = room - used if remaining is None else min(room - used, remaining[section])
-            if reason is None and left >= SMALLEST_PIECE and not candidate.is_measured:
-                candidate.measure()  # others may come before it then
+            if reason is None and left >= SMALLEST_PIECE and not (candidate.pinned or candidate.is_measured):
+                candidate.measure()  # others may come before it then, but not before a pin
                 heapq.heappush(heap, self._entry(section, candidate))
                 continue
             is_tried = reason is None and self._has_room(section, candidate, left)

@@ -306,8 +306,8 @@ def gather(
 ) -> tuple[list[Gathered], list[Failure]]:
     """Return results in the order of the sections, and a failure for every section without one.
 
-    Without an executor, or for a single section, the sections are searched one after the other in this thread, and
-    those that would begin after the deadline are left out.
+    The deadline counts where an executor searches several sections, because one of them may wait for a model or a
+    server. Else they are searched one after the other in this thread: none is left out because another took long.
     """
     started = time.monotonic()
     executor = open_executor() if open_executor is not None and len(sections) > 1 else None
@@ -317,8 +317,6 @@ def gather(
         result = SearchResult(())
         try:
             remaining = max(deadline_seconds - (time.monotonic() - started), 0.0)
-            if not (futures or remaining):
-                raise TimeoutError
             result = futures[index].result(timeout=remaining) if futures else search(section)
         except TimeoutError:
             failures.append(Failure(section.kind.plural, f"no answer within {deadline_seconds:g} s"))

@@ -471,7 +471,8 @@ def _handle(referral: _Referral) -> str:
 
 
 def _record_reference(candidate: Candidate) -> ShownBefore:
-    item = build_item(Group(candidate.kind, candidate.group, None).admitted(candidate, candidate.steps[0], 0), b"")
+    step = next(iter(candidate.steps), Step(Detail.FULL, text=candidate.body))  # a small budget may have no way to show
+    item = build_item(Group(candidate.kind, candidate.group, None).admitted(candidate, step, 0), b"")
     # Guidance without a file, such as the situation itself, has nothing to expand.
     is_stored = candidate.kind is not Kind.CONTEXT or "file" in candidate.chunk.fields
     return ShownBefore(item.id, item.source, listed_title(item), handle=item.handle if is_stored else "")

@@ -107,7 +107,7 @@ class VectorReport(Struct, frozen=True):
     failure: Failure | None = None
 
 
-OUTLINE_VERSION = "10"
+OUTLINE_VERSION = "11"
 """Change it when the same text has another outline, or the same path another role: no reader is imported here."""
 
 NOTES_VERSION = 3

@@ -87,10 +87,11 @@ class ClassesAndStatements(NamedTuple):
     statements: tuple[Span, ...] = ()
 
 
-def classes_and_statements(findings: SyntaxFindings, left_out: Collection[int]) -> ClassesAndStatements:
+def classes_and_statements(findings: SyntaxFindings, left_out: Collection[int]) -> ClassesAndStatements | None:
     """Return what may be left out of a file of Python beside the functions that begin at these offsets.
 
-    What begins a file, and what begins or ends a class, is never left out.
+    What begins a file, and what begins or ends a class, is never left out. None for a file in which a statement or
+    comment begins in another column than its block: without what is before, it would belong to what is above.
     """
     classes: list[Body] = []
     statements: list[Span] = []
@@ -99,9 +100,10 @@ def classes_and_statements(findings: SyntaxFindings, left_out: Collection[int]) 
         children = block.children if block is not None else []
         known = [index for index, child in enumerate(children) if child.is_named and child.type != "comment"]
         first, last = (known[0], known[-1]) if is_class and known else (0, len(children))
-        stretch = _Stretch(findings.source, statements)
+        stretch, columns = _Stretch(findings.source, statements), set()
         for index, child in enumerate(children):
             start, is_free = child.start_byte, first < index < last
+            columns |= {child.start_point.column} if stretch.starts_line(start) else set()
             body = _body_of_class(child)
             pending += [(body, True)] if body is not None else []
             is_long = body is not None and body.end_byte - max(start + MIN_FUNCTION, body.start_byte + 2) >= 0
@@ -113,6 +115,8 @@ def classes_and_statements(findings: SyntaxFindings, left_out: Collection[int]) 
             else:
                 stretch.close()
         stretch.close()
+        if len(columns) > 1:
+            return None
     return ClassesAndStatements(tuple(sorted(classes)), tuple(sorted(statements)))
 
 
@@ -135,7 +139,7 @@ class _Stretch:
         """Add a statement, a comment or a semicolon."""
         start, kind = child.start_byte, child.type
         kinds = set() if kind in {"comment", ";"} else {kind in _IMPORTS}
-        if self._starts_line(start):
+        if self.starts_line(start):
             if len(self._kinds | kinds) > 1 or self._end - self._first >= MAX_STATEMENTS:
                 self.close()
             self._first = start if self._first < 0 else self._first
@@ -150,5 +154,6 @@ class _Stretch:
         if end - first >= MIN_STATEMENTS and len(kinds) < 2 and _LINE_END.match(self._source, end):
             self._found.append((first, end))
 
-    def _starts_line(self, offset: int) -> bool:
+    def starts_line(self, offset: int) -> bool:
+        """Return whether nothing but blanks is before an offset on its line."""
         return not self._source[self._source.rfind(b"\n", 0, offset) + 1 : offset].strip()

@@ -270,9 +270,11 @@ def outline(text: str, language: str) -> Outline:
     )
     is_sound = not findings.has_error
     functions = tuple(deferrable.functions(findings, declarations)) if language in CLOSERS and is_sound else ()
-    others = deferrable.ClassesAndStatements()
+    others: deferrable.ClassesAndStatements | None = deferrable.ClassesAndStatements()
     if language == "python" and is_sound:
         others = deferrable.classes_and_statements(findings, {first for first, body, _ in functions if first < body})
+    if others is None:
+        functions, others = (), deferrable.ClassesAndStatements()
     return Outline(
         language,
         parts,
