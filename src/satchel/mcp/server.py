@@ -1,7 +1,7 @@
 """The MCP server: tools, prompts and resources over one engine. Loads nothing of the SDK.
 
 Results are what goes over the wire, their keys in alphabetical order. `satchel.mcp.stdio` serves them over lines,
-`satchel.web.application` over HTTP.
+`satchel.web.mcp_app` over HTTP.
 """
 
 from __future__ import annotations
