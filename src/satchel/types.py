@@ -466,8 +466,7 @@ class Omission(Struct, frozen=True):
     rest: tuple[Range, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class HandleTarget:
+class HandleTarget(Struct, frozen=True):
     """The target of a handle: lines of a file in one revision, the full file (no `ranges`), or a record (no `path`).
 
     Several `ranges` are shown as far as they fit, the first ones first. `name` is the qualified name of the definition

@@ -49,7 +49,7 @@ def test_without_the_extra_the_error_names_it(
     satchel: Satchel, shop: TinyRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shop.root.exists()
-    for module in ("uvicorn", "starlette"):
+    for module in ("uvicorn", "starlette", "mcp"):
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, module, None)
             ran = satchel("serve", "--show-token")
@@ -80,6 +80,12 @@ def test_other_commands_do_not_pay_for_the_server() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_server_loads_the_sdk_of_mcp_at_its_first_request() -> None:
+    code = "import sys, satchel.web.application; print([name for name in ('mcp', 'pydantic') if name in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
 
 
 def test_processes_that_answer_many_questions_collect_seldom() -> None:

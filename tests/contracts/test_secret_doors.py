@@ -16,7 +16,7 @@ from satchel.errors import SatchelError
 from satchel.operations.operation import Caller, Operation, Shape
 from satchel.operations.registry import OPERATIONS, TOOLS
 from satchel.testing import TinyRepository
-from satchel.web.application import mcp_app
+from satchel.web.mcp_app import mcp_app
 from satchel.web.middleware import own_origins
 from tests.mcp.test_server_http import post, running
 from tests.postgres import move_home

@@ -34,7 +34,7 @@ from satchel.operations.operation import Answered
 from satchel.operations.registry import OPERATIONS, TOOLS
 from satchel.testing import TinyRepository
 from satchel.tokens import counter
-from satchel.web.application import build
+from satchel.web.mcp_app import build
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 

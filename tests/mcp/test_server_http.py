@@ -17,7 +17,7 @@ from satchel.engine import Satchel
 from satchel.operations.registry import TOOLS
 from satchel.testing import TinyRepository
 from satchel.types import Failure
-from satchel.web.application import Mounted, mcp_app
+from satchel.web.mcp_app import Mounted, mcp_app
 from satchel.web.middleware import BODY_BYTES, own_origins
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 from tests.operations.conftest import FILES

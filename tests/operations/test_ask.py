@@ -12,7 +12,7 @@ from satchel.errors import InvalidContextTypeError, UsageError
 from satchel.operations.ask import CONTEXT_QUERY
 from satchel.operations.operation import Shape
 from satchel.types import CONTEXT_TYPES, Kind, type_name
-from satchel.web.application import mcp_app
+from satchel.web.mcp_app import mcp_app
 from satchel.web.middleware import own_origins
 from tests.mcp.test_server_http import post, running
 from tests.operations.conftest import Ask, Printed, stable

@@ -47,7 +47,7 @@ def test_there_are_eight_tools_with_the_names_that_agents_know() -> None:
 @pytest.mark.parametrize("operation", ALL)
 def test_schemas_are_valid_and_say_what_each_argument_means(operation: Operation) -> None:
     Draft202012Validator.check_schema(operation.json_schema())
-    Draft202012Validator.check_schema(dict(operation.output))
+    Draft202012Validator.check_schema(dict(operation.output()))
     assert all(one.meaning for one in operation.parameters)
     names = [name for one in operation.parameters for name in (one.name, *one.aliases)]
     assert len(names) == len(set(names))
@@ -57,13 +57,13 @@ def test_schemas_are_valid_and_say_what_each_argument_means(operation: Operation
 def test_an_envelope_is_as_its_schema_says(engine: Satchel, name: str) -> None:
     engine.index()
     envelope = OPERATIONS[name].run(engine, MANY[name]).envelope
-    Draft202012Validator(dict(OPERATIONS[name].output)).validate(stable(envelope))
+    Draft202012Validator(dict(OPERATIONS[name].output())).validate(stable(envelope))
 
 
 def test_the_envelopes_that_need_an_answer_first_are_as_their_schemas_say(ask: Ask) -> None:
     first = ask("context_query", question="backoff").envelope
     for name, arguments in (("expand", {"handles": [first["items"][0]["handle"]]}), ("replay", {"saved": first})):
-        Draft202012Validator(dict(OPERATIONS[name].output)).validate(stable(ask(name, **arguments).envelope))
+        Draft202012Validator(dict(OPERATIONS[name].output())).validate(stable(ask(name, **arguments).envelope))
 
 
 def choices() -> list[Any]:

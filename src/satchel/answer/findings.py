@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import filterfalse
 from typing import TYPE_CHECKING, Any
 
@@ -107,8 +106,7 @@ class Missing(Struct, frozen=True):
         return any(map(is_pair, self.words))
 
 
-@dataclass(frozen=True)
-class Searched:
+class Searched(Struct, frozen=True, dict=True):
     """What was searched for, and found in each workspace, the first one first."""
 
     asked: Asked
@@ -204,7 +202,7 @@ class Searched:
                 findings, plan=structs.replace(findings.plan, sections=sections), sections=searched_sections
             )
 
-        return replace(self, found=tuple((resources, without(findings)) for resources, findings in self.found))
+        return structs.replace(self, found=tuple((resources, without(findings)) for resources, findings in self.found))
 
     @property
     def impacts(self) -> list[tuple[str, Impact]]:

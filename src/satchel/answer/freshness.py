@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.file_candidates import declaration_steps, file_candidates, lines_size
@@ -109,8 +109,7 @@ class _FileNow(Struct, frozen=True):
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Freshener:
+class Freshener(Struct, frozen=True, dict=True):
     """Brings hits in files up to date. One object for one question: each file is read once.
 
     `stale` is one of `STALE_CHOICES`. Without `changed` a renamed file counts as gone.

@@ -33,6 +33,7 @@ from satchel.text import pattern
 from satchel.types import Chunk, EdgeType, Kind, Location, Range, Role
 
 if TYPE_CHECKING:
+    from satchel.store.records import Document
     from satchel.store.segments import IntArray
 
 VALUE_LINES = 3
@@ -272,7 +273,7 @@ class _PlaceFinder:
         occurrences = []
         documents = store.documents({int(lexicon.columns.document_id[position]) for position in production})
         for document in documents.values():
-            read = self._lines.get(f"{self.prefix}{document.key}") or self._home.lines.read(document.key)
+            read = self._read(document.key, document)
             lines = () if isinstance(read, Unreadable) else read.lines
             for line in _lines_with(written, lines):
                 # Compiled for the first line that has the name: most names have none.
@@ -280,6 +281,13 @@ class _PlaceFinder:
                 if match is not None:
                     occurrences.append(_Occurrence(document.key, line, match))
         return occurrences
+
+    def _read(self, path: str, document: Document | None = None) -> Lines | Unreadable:
+        """Return the present lines of a file; those of an unchanged `document` are its stored text."""
+        kept, lines = self._lines.get(f"{self.prefix}{path}"), self._home.lines
+        if kept is not None or document is None:
+            return kept or lines.read(path)
+        return lines.read(path, document.content_hash, partial(self._home.store.text, document.id))
 
     def used(self, candidate: Candidate) -> Iterator[Hop]:
         """Yield the definitions that the shown lines of a candidate use, each once."""
@@ -417,12 +425,15 @@ class _PlaceFinder:
     def _hops(self, why: str, definition: CodeDefinition) -> list[Hop]:
         part = self._relations.code.part(definition.row)
         span = (part.start, part.end) if part.name == definition.qualified else (definition.line, definition.line)
-        return self._at(why, definition.path, span, definition.qualified, definition.line, definition.name)
+        document = self._relations.code.document_of(definition.row)
+        return self._at(why, definition.path, span, definition.qualified, definition.line, definition.name, document)
 
-    def _at(self, why: str, path: str, span: Range, name: str, line: int, word: str) -> list[Hop]:
+    def _at(
+        self, why: str, path: str, span: Range, name: str, line: int, word: str, document: Document | None = None
+    ) -> list[Hop]:
         """Return a place in a file as it is now; none if it is shown, or if its line lacks the word."""
         key = f"{self.prefix}{path}"
-        read = self._lines.get(key) or self._home.lines.read(path)
+        read = self._read(path, document)
         if isinstance(read, Unreadable) or span[1] > len(read.lines) or word not in read.lines[line - 1]:
             return []
         self._lines[key] = read

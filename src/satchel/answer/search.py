@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from satchel.answer.bearing import fitting, gives_lessons, in_order
 from satchel.answer.findings import Findings, Gathered, Searched
 from satchel.answer.plans import PlannedSection, own_files, plan_of
 from satchel.answer.resources import OpenExecutor, Resources
-from satchel.answer.source_lines import Unreadable
 from satchel.errors import SatchelError, UsageError
 from satchel.intent import Intent
 from satchel.search.change_relations import Impact, impact_of_question, with_callers, with_impact
@@ -108,8 +107,7 @@ def _findings(
     )
 
 
-@dataclass(frozen=True)
-class _WorkspaceSearch:
+class _WorkspaceSearch(Struct, frozen=True, dict=True):
     """The search of one workspace for one question, section by section."""
 
     asked: Asked
@@ -275,9 +273,8 @@ _PACKAGE_NAME = pattern(
 
 def own_names(lines: FileLines) -> frozenset[str]:
     """Return the names of a repository, in lower case: of its package, as its manifests say, else of its folder."""
-    read = (lines.read(name) for name in _MANIFESTS)
-    texts = ("\n".join(other.lines) for other in read if not isinstance(other, Unreadable))
-    named = frozenset(match["name"].lower() for text in texts if (match := _PACKAGE_NAME.search(text)))
+    found = map(_PACKAGE_NAME.search, map(lines.unredacted, _MANIFESTS))
+    named = frozenset(match["name"].lower() for match in found if match is not None)
     return named or frozenset({lines.root_name.lower()})
 
 

@@ -186,6 +186,14 @@ class FileLines:
         text, _ = redact(clean_text(readable(path, decoded[0]))[0], self._allow)
         return self.keep(path, current, text)
 
+    def unredacted(self, path: str) -> str:
+        """Return the present text of a file, for what is not shown; empty if it cannot be read."""
+        try:
+            decoded = files.decode(files.read_bytes(self._root, path, limit=self._limit).raw)
+        except files.Skipped:
+            return ""
+        return decoded[0] if decoded is not None else ""
+
     def keep(self, path: str, content_hash: str, text: str) -> Lines:
         """Return the lines of a cleaned and redacted text, cached under the hash of its original bytes."""
         lines = Lines(path, TextLines(text), content_hash)

@@ -24,7 +24,6 @@ from satchel.cli import application, streams
 from satchel.cli.options import Invocation
 from satchel.config import Folders, LoadedSettings, load_settings
 from satchel.errors import SatchelError
-from satchel.hooks.event_context import AnsweringProcess
 from satchel.system import resident, state_files, telemetry
 from satchel.system.locations import Places, Registry, WorkspaceType, locate
 from satchel.system.threads import Threads
@@ -131,6 +130,7 @@ class Resident:
         folder = Path(os.fsdecode(parts[0]))
         words = [os.fsdecode(word) for word in parts[2].split(b"\0")]
         if parts[1] == resident.HOOK:
+            from satchel.hooks.event_context import AnsweringProcess  # here, because most processes answer no hook
             from satchel.hooks.worker import resident_work
 
             return resident_work(words, parts[3], AnsweringProcess(folder, self._engine_for_hook, is_gone))

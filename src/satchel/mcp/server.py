@@ -1,7 +1,7 @@
 """The MCP server: tools, prompts and resources over one engine. Loads nothing of the SDK.
 
 Results are what goes over the wire, their keys in alphabetical order. `satchel.mcp.stdio` serves them over lines,
-`satchel.web.application` over HTTP.
+`satchel.web.mcp_app` over HTTP.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate, takewhile
 from typing import Any, Literal
 from urllib.parse import quote, unquote
 
@@ -205,19 +206,27 @@ def structured(answered: Answered) -> Json:
     return content
 
 
-def cost(content: Data) -> int:
+def cost(content: Data | str) -> int:
     """Return the tokens of a value as it is sent."""
     return counter().count(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
 
 
 def _fill(content: Data, into: list[Any], rows: Sequence[Any], most: int) -> int:
-    """Append as many rows as keep `content` within `most` tokens; returns how many were appended."""
+    """Append as many rows as keep `content` within `most` tokens; returns how many were appended.
+
+    The tokens of each row alone tell that nearly: few sizes are tried.
+    """
 
     def cost_with(count: int) -> int:
         into[:] = rows[:count]
         return cost(content)
 
-    fits = bisect_right(range(1, len(rows) + 1), most, key=cost_with)
+    totals = accumulate(map(cost, rows), initial=cost_with(0))
+    fits = max(sum(1 for _ in takewhile(lambda total: total <= most, totals)) - 1, 0)
+    while fits < len(rows) and cost_with(fits + 1) <= most:
+        fits += 1
+    while fits and cost_with(fits) > most:
+        fits -= 1
     into[:] = rows[:fits]
     return fits
 

@@ -284,7 +284,7 @@ CONTEXT_QUERY = Operation(
     "context_query", "Pack context for a question",
     "Find the code, docs, commits, memories and experiences that matter for a question, task, bug or stack trace, "
     "within a token budget.",
-    (QUESTION, *_REQUEST, *_CHANGE, REFRESH), _context_query, json.CONTEXT.schema,
+    (QUESTION, *_REQUEST, *_CHANGE, REFRESH), _context_query, lambda: json.CONTEXT.schema,
     "Ask this before reading files to understand or change something. "
     "Not for a file whose path you know.",
     leading=("question", "names", "max_tokens", "types", "diff"),
@@ -298,7 +298,7 @@ SEARCH = Operation(
         text("where", "Tasks in notes, as in: due < today and priority >= high."), replace(NAMES, is_wished=False),
         MAX_TOKENS, PATHS, EXCLUDE, TYPES, LIMIT_EACH, MIN_SCORE, *FILTERS, SEARCHES, NOW, WORKSPACE, REFRESH,
     ),
-    _search, json.HITS.schema,
+    _search, lambda: json.HITS.schema,
     "When places are enough: names, words, patterns, records by author or tag. To understand code, ask "
     "`context_query`.",
     leading=("question", "pattern", "types"),
@@ -321,7 +321,7 @@ GRAPH_CONTEXT = Operation(
         replace(FORMAT, choices=(str(Format.MARKDOWN), str(Format.JSON)), default=str(Format.MARKDOWN)), WORKSPACE,
         SESSION, TOKENIZER, NOW, REFRESH,
     ),
-    _graph_context, json.CONTEXT.schema,
+    _graph_context, lambda: json.CONTEXT.schema,
     "Use it for what is connected: which functions call this one and what depends on it (lens impact), what a note "
     "refers to. To explain code, use `context_query`.",
     leading=("query", "lens", "max_tokens"),
@@ -336,7 +336,7 @@ GRAPH_EXPORT = Operation(
         text("export", "Write this format instead of plain text.", ("mermaid", "graphml")),
         *(parameter for parameter in GRAPH_CONTEXT.parameters if parameter.name in ("depth", "lens", "refresh")),
     ),
-    _graph_export, json.DRAWING.schema,
+    _graph_export, lambda: json.DRAWING.schema,
 )  # fmt: skip
 
 EXPAND = Operation(
@@ -345,14 +345,14 @@ EXPAND = Operation(
         Parameter("handles", Shape.TEXTS, "Handles, or places: a.py:1-9, a.py:f, a.py.", is_required=True), MAX_TOKENS,
         FORMAT, SESSION, TOKENIZER,
     ),
-    _expand, json.EXPANDED.schema, "", leading=("handles", "max_tokens"),
+    _expand, lambda: json.EXPANDED.schema, "", leading=("handles", "max_tokens"),
 )  # fmt: skip
 
 DOCUMENT = Operation(
     "document", "Show a document",
     "Show all of a document by its id: a file, a definition, a commit, a memory, an experience, a note.",
     (text("id", "As `search` gives it.", is_required=True), MAX_TOKENS, FORMAT, TOKENIZER, REFRESH), _document,
-    json.EXPANDED.schema,
+    lambda: json.EXPANDED.schema,
 )  # fmt: skip
 
 WHY = Operation(
@@ -363,7 +363,7 @@ WHY = Operation(
         text("question", "The question.", is_required=True, aliases=("query",)),
         replace(TYPES, choices=SEARCHED_TYPES), MAX_TOKENS, PATHS, EXCLUDE, MIN_SCORE, PURPOSE, NOW, REFRESH,
     ),
-    _why, json.STANDINGS.schema,
+    _why, lambda: json.STANDINGS.schema,
 )  # fmt: skip
 
 REPLAY = Operation(
@@ -371,7 +371,7 @@ REPLAY = Operation(
     "Ask the question of a saved answer again; the text is the same unless the folder, the settings or the version "
     "differ.",
     (Parameter("saved", Shape.OBJECT, "The envelope of a context.", is_required=True), REFRESH), _replay,
-    json.CONTEXT.schema,
+    lambda: json.CONTEXT.schema,
 )  # fmt: skip
 
 
@@ -456,7 +456,8 @@ PREMORTEM_OPERATION = Operation(
         text("strategy", "The approach.", vocabulary.choices(vocabulary.Strategy), is_rare=True),
         text("failure", "The output of the command that failed.", flags=("--after-failure",)), *_PACKING, REFRESH,
     ),
-    _premortem, json.CONTEXT.schema, "To find code, use `context_query`.", leading=("mode", "domain", "failure"),
+    _premortem, lambda: json.CONTEXT.schema, "To find code, use `context_query`.",
+    leading=("mode", "domain", "failure"),
 )  # fmt: skip
 
 SITUATION_CONTEXT = Operation(
@@ -469,7 +470,7 @@ SITUATION_CONTEXT = Operation(
         Parameter("time", Shape.MOMENT, "The moment, for rules about the time of day (now).", is_rare=True),
         *_GUIDED_PACKING, REFRESH,
     ),
-    _situation_context, json.CONTEXT.schema, "Ask before you edit files you do not know.",
+    _situation_context, lambda: json.CONTEXT.schema, "Ask before you edit files you do not know.",
     leading=("task", "files", "tool"),
 )  # fmt: skip
 

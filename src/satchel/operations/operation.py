@@ -293,7 +293,8 @@ class Operation(Struct, frozen=True):
     """An operation. `summary` is the first sentence of its description, `details` the rest.
 
     `leading` names the arguments that a list of tools shows, because a model reads all of it; the others are options.
-    `answer` does the work for checked arguments; `output` is the JSON schema of the envelope.
+    `answer` does the work for checked arguments; `output` returns the JSON schema of the envelope, which few processes
+    need.
     """
 
     name: str
@@ -301,7 +302,7 @@ class Operation(Struct, frozen=True):
     summary: str
     parameters: tuple[Parameter, ...]
     answer: Callable[[OperationCall], Answered]
-    output: Data
+    output: Callable[[], Data]
     details: str = ""
     hints: Hints = Hints()
     leading: tuple[str, ...] = ()

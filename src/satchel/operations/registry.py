@@ -104,24 +104,24 @@ HISTORY = Operation(
         Parameter("authors", Shape.SWITCH, "Who made the changes, most commits first.", default=False),
         Parameter("limit", Shape.COUNT, "At most this many rows.", least=1, flags=("-n", "--limit")), NOW, REFRESH,
     ),
-    _history, record(failures=json.FAILURES).schema,
+    _history, lambda: record(failures=json.FAILURES).schema,
 )  # fmt: skip
 
 STATUS = Operation(
     "status", "State of the index", "Show what is indexed, how fresh it is and what was left out.", (), _status,
-    json.STATUS.schema,
+    lambda: json.STATUS.schema,
 )  # fmt: skip
 
 STATS = Operation(
     "stats", "What agents received",
     "Show what was delivered to agents: tokens against reading the files whole, lessons, and what came too late.",
     (Parameter("days", Shape.COUNT, "The last N days (7).", least=1, most=MAX_STATS_DAYS, default=STATS_DAYS), NOW),
-    _stats, json.STATS.schema,
+    _stats, lambda: json.STATS.schema,
 )  # fmt: skip
 
 DOCTOR = Operation(
     "doctor", "Check the installation", "Check that everything satchel needs works, and say how to fix it.", (),
-    _doctor, json.CHECKS.schema,
+    _doctor, lambda: json.CHECKS.schema,
 )  # fmt: skip
 
 TOOLS = (CONTEXT_QUERY, GRAPH_CONTEXT, PREMORTEM_OPERATION, SITUATION_CONTEXT, SEARCH, EXPAND, REMEMBER, EXPERIENCE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,12 +12,22 @@ from msgspec.structs import replace
 from satchel import vocabulary
 from satchel.codec import many
 from satchel.errors import UsageError
-from satchel.operations import json, records
+from satchel.operations import json
 from satchel.operations.operation import Answered, Hints, Operation, OperationCall, Parameter, Shape, Spelling, text
 from satchel.types import Data, Kind
 
 if TYPE_CHECKING:
     from satchel.memory.model import Chosen, Experience, Memory
+    from satchel.operations import records
+else:
+
+    class _Records:
+        """The module of this name, imported when it is first used: most processes remember nothing."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(import_module("satchel.operations.records"), name)
+
+    records = _Records()
 
 Row = TypeVar("Row")
 
@@ -393,7 +404,7 @@ REMEMBER = Operation(
         *_MEMORY_LISTING,
     ),
     _remember,
-    json.one_of(records.STORED, records.FORGOTTEN, records.MEMORIES, records.CANDIDATES),
+    lambda: json.one_of(records.STORED, records.FORGOTTEN, records.MEMORIES, records.CANDIDATES),
     "Never a secret. What you tried belongs to `experience`.",
     leading=("action", "text", "category", "ids", "question"),
     hints=Hints(is_read_only=False, is_destructive=True, is_idempotent=False),
@@ -401,7 +412,7 @@ REMEMBER = Operation(
 
 MEMORIES = Operation(
     "memories", "List memories", "List what is remembered, newest first, or what answers a question, best first.",
-    (_QUESTION, _CATEGORY, _TAGS, _PROVENANCE, _ORIGIN, *_MEMORY_LISTING), _memories, records.MEMORIES.schema,
+    (_QUESTION, _CATEGORY, _TAGS, _PROVENANCE, _ORIGIN, *_MEMORY_LISTING), _memories, lambda: records.MEMORIES.schema,
 )  # fmt: skip
 
 EXPERIENCE = Operation(
@@ -424,7 +435,7 @@ EXPERIENCE = Operation(
         text("id", "correct, show: its id; show takes the active one by default."), _VISIBILITY, _FILES,
         *_EXPERIENCE_LISTING, _SESSION,
     ),
-    _experience, json.one_of(records.EXPERIENCE, records.EXPERIENCES),
+    _experience, lambda: json.one_of(records.EXPERIENCE, records.EXPERIENCES),
     "start needs all of domain to prediction, resolve status and result (falsified also surprise, root_cause, "
     "root_cause_description). A plain fact goes to `remember`.",
     leading=("action", *_STARTED, "status", "result", "lesson"),
@@ -433,18 +444,18 @@ EXPERIENCE = Operation(
 
 EXPERIENCES = Operation(
     "experiences", "List experiences", "List what was tried, newest first, active ones too.",
-    (_DOMAIN, _STRATEGY, *_EXPERIENCE_LISTING, _SESSION), _experiences, records.EXPERIENCES.schema,
+    (_DOMAIN, _STRATEGY, *_EXPERIENCE_LISTING, _SESSION), _experiences, lambda: records.EXPERIENCES.schema,
 )  # fmt: skip
 
 _AXIS = text("axis", "Only one axis of experiences.", vocabulary.choices(vocabulary.Axis), is_rare=True)
 
 VALUES = Operation(
     "values", "List values", "List what experiences teach together, newest first.", (_AXIS,), _values,
-    records.VALUES.schema,
+    lambda: records.VALUES.schema,
 )  # fmt: skip
 
 PROPOSALS = Operation(
     "proposals", "List groups of experiences",
     "List the groups that experiences form, each with the lesson that could become a value.",
-    (text("cluster", "Only one group, by its id."), _AXIS), _proposals, records.PROPOSALS.schema,
+    (text("cluster", "Only one group, by its id."), _AXIS), _proposals, lambda: records.PROPOSALS.schema,
 )  # fmt: skip

@@ -337,10 +337,10 @@ def plain_name(text: str) -> str:
     blanks = sum(mark.isspace() for mark in text)
     longest = FIELD_LIMIT if text.isascii() else 2 * NAME_CHARACTERS
     is_short = blanks <= MAX_NAME_SPACES and len(text) <= longest
-    if is_short and all(map(_fits, re.split(r"[/.:#>]+", text))) and _LIVE.search(text) is None:
+    if is_short and all(map(_fits, re.split(r"[/.:#>]+", text))) and not _is_live(text):
         return text
     plain = " ".join(_NOT_PLAIN.sub(" ", text).split()) or "…"
-    dense = [match.start() for match in _DENSE.finditer(plain)]
+    dense = [] if plain.isascii() else [match.start() for match in _DENSE.finditer(plain)]
     end = dense[DENSE_CHARACTERS - 1] if len(dense) > DENSE_CHARACTERS else len(plain)
     if min(end, len(plain)) == len(plain) <= NAME_CHARACTERS:
         return plain
@@ -371,9 +371,13 @@ _LIVE = pattern(
 _MARKUP = pattern(r"[<\[!]")
 
 
+def _is_live(text: str) -> bool:
+    return ("<" in text or "[" in text) and _LIVE.search(text) is not None
+
+
 def inert(text: str) -> str:
     """Return a name on one line as it is, or as a JSON string with escapes if it is live Markdown or HTML."""
-    if _LIVE.search(text) is None:
+    if not _is_live(text):
         return text
     import json  # here, because hardly any name is
 

@@ -148,7 +148,7 @@ class HandleLedger:
         if not targets:
             return
         lines = "".join(
-            f"{_ENCODE([getattr(target, name) for name in HandleTarget.__slots__])}\n" for target in targets
+            f"{_ENCODE([getattr(target, name) for name in HandleTarget.__struct_fields__])}\n" for target in targets
         )
         try:
             state_files.append(self._path, lines.encode("ascii"), most=MAX_BYTES)
@@ -343,11 +343,11 @@ def in_one_of(target: HandleTarget, roots: Mapping[str, OpenRoot]) -> HandleTarg
     name, _, rest = key.partition("/")
     if target.path or target.kind is Kind.NOTE:
         path = target.path.partition("/")[2]
-        return replace(target, id=f"{kind}:{rest}", path=path, workspace=name) if name in roots else target
+        return structs.replace(target, id=f"{kind}:{rest}", path=path, workspace=name) if name in roots else target
     known = (
         name for name, root in roots.items() if root.store_of(target.kind).document(target.kind, key.partition("::")[0])
     )
-    return replace(target, workspace=next(known, ""))
+    return structs.replace(target, workspace=next(known, ""))
 
 
 def with_account(context: Context, account: Account | None, failures: Sequence[Failure]) -> Context:

@@ -376,7 +376,7 @@ def is_secret_file(path: str) -> bool:
         name in _SECRET_NAMES
         or name.endswith(_SECRET_SUFFIXES)
         or "/".join(steps) in _SECRET_PATHS
-        or _CLIENT_SECRET.fullmatch(name) is not None
+        or (name.endswith(".json") and _CLIENT_SECRET.fullmatch(name) is not None)
     )
 
 
@@ -390,7 +390,7 @@ def is_odd_name(name: str) -> bool:
 
 def escape_name(name: str) -> str:
     r"""Return a file name as text that is valid in every terminal, database and JSON writer: `bad\xff.py`."""
-    return _UNPRINTABLE.sub(_escape_character, name)
+    return _UNPRINTABLE.sub(_escape_character, name) if is_odd_name(name) else name
 
 
 def _escape_character(match: re.Match[str]) -> str:

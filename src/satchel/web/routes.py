@@ -443,7 +443,7 @@ def _post(operation: Operation) -> Json:
             "required": any(parameter.is_required for parameter in operation.parameters),
             "content": {"application/json": {"schema": operation.json_schema()}},
         },
-        "responses": _responses(operation.output, REFUSALS),
+        "responses": _responses(operation.output(), REFUSALS),
     }
 
 

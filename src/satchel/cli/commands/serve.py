@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib.util import find_spec
 from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,13 +72,11 @@ def serve_command(
     `Authorization: Bearer TOKEN` instead, with the token that --show-token prints, or the value of SATCHEL_HTTP_TOKEN.
     GET /openapi.json describes the API. Ctrl-C ends it after the requests in progress, a second Ctrl-C at once.
     """
-    try:
-        import starlette  # noqa: F401 - before the token is made and anything listens
-        import uvicorn  # noqa: F401
-    except ModuleNotFoundError as error:
-        from satchel.system.installed import with_extra
+    for name in ("starlette", "uvicorn", "mcp"):  # before the token is made and anything listens
+        if find_spec(name) is None:
+            from satchel.system.installed import with_extra
 
-        raise MissingExtraError(f"`satchel serve` needs {error.name}: {with_extra('mcp')}") from error
+            raise MissingExtraError(f"`satchel serve` needs {name}: {with_extra('mcp')}")
     from satchel.config import Folders
     from satchel.web.middleware import Access, bracketed, load_token, own_origins
 
