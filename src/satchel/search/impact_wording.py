@@ -16,7 +16,7 @@ _OF_CHANGE = rf"(?:if|when|before|after|by)\s(?:i|we|you|one|someone)?\s*{_ACTS}
 _NOUNS = r"(?:function|method|class|type|struct)"
 _RELATIONS = (
     r"(?:callers?|callees?|usages?|uses?|references?|dependents?|implement(?:s|ed|ers|ors|ations?)?|overrid(?:e|es|den)"
-    r"|extends?|subclass(?:es)?|inherits?|heirs?)"
+    r"|extends?|subclass(?:es)?|inherits?|heirs?|conforms?|derives?|satisf(?:y|ies)|adopts?)"
 )
 _WORDING = pattern(
     rf"""
@@ -37,13 +37,15 @@ _WORDING = pattern(
 )
 _RELATING = pattern(
     r"\b(?:what|who|which|where|how often)\b.{0,60}"
-    r"\b(?:calls?|called|uses?|used|using|invoke[sd]?|reference[sd]?|implements?|overrides?|inherits?|extends?)\b",
+    r"\b(?:calls?|called|uses?|used|using|invoke[sd]?|reference[sd]?|implements?|overrides?|inherits?|extends?"
+    r"|conforms?\sto|derives?\sfrom|satisf(?:y|ies)|subclass(?:es)?|adopts?)\b",
     re.IGNORECASE,
 )
 """Wording that asks about the name beside its verb alone: not `which encoding is used by Reader`."""
 
 _VERB_BEFORE = pattern(
-    r"\b(?:calls?(?:\sto)?|called\sby|uses?|using|invokes?|references?(?:\sto)?|implements?|overrides?|inherits?(?:\sfrom)?|extends?)\s+"
+    r"\b(?:calls?(?:\sto)?|called\sby|uses?|using|invokes?|references?(?:\sto)?|implements?|overrides?|inherits?(?:\sfrom)?|extends?"
+    r"|conforms?\sto|derives?\sfrom|satisf(?:y|ies)|subclass(?:es)?|adopts?)\s+"
     r"(?:(?:the|a|an|this|our)\s+)?(?:\w+\s+)?$",
     re.IGNORECASE,
 )
@@ -78,7 +80,8 @@ CALLEES = pattern(
 )
 CALLS = pattern(r"^\s*(?:(?:who|what|which\s\w+)\scalls?|callers\sof|where\sis\s\S+\scalled)\b", re.IGNORECASE)
 HEIRS = pattern(
-    r"^\s*(?:(?:who|what|which(?:\s\w+){1,2})\s(?:implements?|overrides?|extends?|inherits?(?:\sfrom)?)"
+    r"^\s*(?:(?:who|what|which(?:\s\w+){1,2})\s(?:implements?|overrides?|extends?|inherits?(?:\sfrom)?"
+    r"|conforms?\sto|derives?\sfrom|satisf(?:y|ies)|subclass(?:es)?|adopts?)"
     r"|(?:(?:list|show|find|give|me|all|the|which|what|where|are)\s)*"
     r"(?:implementations?|implement[eo]rs|overrides|subclasses|heirs|derived\sclasses)\sof)\b",
     re.IGNORECASE,
