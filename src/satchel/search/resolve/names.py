@@ -1021,6 +1021,14 @@ def _bases_of_unnamed(node: Node) -> list[Node]:
     return [first] if first is not None else []
 
 
+def base_of_unnamed(node: Node) -> Node | None:
+    """Return the written base of a class without a name that a node is part of: `Plug` of `new Plug() { }`."""
+    outer = next((other for other in above(node) if other.type in _UNNAMED), None)
+    if outer is None or _body_of_unnamed(outer) is None:
+        return None
+    return next((base for base in _bases_of_unnamed(outer) if _is_inside(node, base)), None)
+
+
 def _narrowed(named: list[CodeDefinition], fits: Callable[[CodeDefinition], bool]) -> list[CodeDefinition]:
     """Return those that fit, all of them if none does."""
     return [definition for definition in named if fits(definition)] or named
