@@ -131,3 +131,31 @@ def test_an_object_whose_class_has_no_name_is_among_the_implementations(path: st
     assert "Plug: 2 in 1 file" in told
     assert "Shop.make.(anonymous)" in told
     assert "not resolved" not in told
+
+
+TWO_TYPES: Mapping[str, str] = {
+    "src/lib.rs": "pub mod low;\npub mod high;\npub mod chan;\npub mod user;\n",
+    "src/low.rs": (
+        "pub struct Gate { left: usize }\n\nimpl Gate {\n    pub fn try_enter(&self, n: usize) -> bool {\n"
+        "        self.left > n\n    }\n}\n"
+    ),
+    "src/high.rs": (
+        "use crate::low as ll;\n\npub struct Gate { low: ll::Gate }\n\nimpl Gate {\n"
+        "    pub fn try_enter(&self) -> bool {\n        self.low.try_enter(1)\n    }\n}\n"
+    ),
+    "src/chan.rs": (
+        "use crate::low;\n\npub trait Gate {\n    fn leave(&self);\n    fn try_enter(&self, n: usize) -> bool;\n}\n\n"
+        "impl Gate for low::Gate {\n    fn leave(&self) {}\n"
+        "    fn try_enter(&self, n: usize) -> bool {\n        n > 1\n    }\n}\n"
+    ),
+    "src/user.rs": (
+        "use crate::high::Gate;\n\npub fn go(cell: impl Get, other: &Gate) -> bool {\n"
+        "    cell.get().try_enter() || other.try_enter()\n}\n"
+    ),
+}  # fmt: skip
+
+
+def test_a_block_of_rust_that_implements_a_trait_is_of_one_of_the_types_with_its_name(folder: TinyRepository) -> None:
+    (told,) = asked(folder, TWO_TYPES, "who calls `high.Gate.try_enter`")
+    assert "Gate.try_enter: 1 in 1 file, 1 possible\n- src/user.rs: 4" in told
+    assert "src/high.rs" not in told

@@ -197,7 +197,7 @@ def _unresolved_once(listing: Sequence[Listed]) -> list[Listed]:
         resolved, waiting = defaultdict[str, set[int]](set), defaultdict[str, set[int]](set)
         for target in (listing[number] for number in numbers):
             for file in target["files"]:
-                resolved[file["path"]] |= {*file["lines"], *file["uses"]}
+                resolved[file["path"]] |= {*file["lines"], *file["uses"], *file.get("possible", ())}
             for file in target.get("unresolved", ()):
                 waiting[file["path"]] |= {*file["lines"]}
         left = {path: sorted(lines - resolved[path]) for path, lines in waiting.items()}

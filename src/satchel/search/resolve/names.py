@@ -258,8 +258,16 @@ class Names(Imports):
             first, last = file.range(part.start, part.end)
             for node in file.occurrences(name, first, last):
                 if binding_of(node) is None and _names(file, node, owner):
-                    yield from self.meaning(file, node)
+                    if row == owner.row or not self._is_for_another(file, node, owner):
+                        yield from self.meaning(file, node)
                     break
+
+    def _is_for_another(self, file: SourceFile, node: Node, owner: CodeDefinition) -> bool:
+        """Return whether the `impl` block around a trait in Rust is one of another type that has the owner's name."""
+        block = next((outer for outer in above(node) if outer.type == "impl_item"), None)
+        meant = self.typed(file, block.child_by_field_name("type")) if block is not None else ()
+        keys = {entity.key for entity in meant if isinstance(entity, CodeDefinition)}
+        return bool(keys) and owner.key not in keys
 
     def enclosing(self, file: SourceFile, node: Node) -> Entities:
         """Return the class around a place."""
