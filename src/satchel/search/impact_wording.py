@@ -6,7 +6,7 @@ Wording decides, never what the code has: a definition of the name is sought by 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from satchel.search.query import NAME_END
 from satchel.text import AFTER_NOUNS, STOP_WORDS, is_compound, pattern, words
@@ -145,11 +145,23 @@ _NEW_NAME = pattern(
 """Text before a name that another is to get: `rename send to send_all`."""
 
 
+def need_not_be_here(text: str) -> Callable[[str], bool]:
+    """Return whether a word of a question may be absent: one that asks for a relation, or a part of a new name."""
+    if not speaks_of_impact(text):
+        return lambda _: False
+    new = {word for match in _NAMES.finditer(text) if _is_new(text, match.start()) for word in words(match[0])}
+    return lambda word: is_wording(word) or word in new
+
+
+def _is_new(text: str, start: int) -> bool:
+    return _NEW_NAME.search(text[:start]) is not None
+
+
 def written_names(text: str) -> list[str]:
     """Return the names that only code writes of which a question about an impact says that they are in the code."""
     if not speaks_of_impact(text):
         return []
-    asked = (name for name, start in names_asked_for(text) if _NEW_NAME.search(text[:start]) is None)
+    asked = (name for name, start in names_asked_for(text) if not _is_new(text, start))
     return list(dict.fromkeys(word for name in asked for word in words(name) if is_compound(word)))
 
 
