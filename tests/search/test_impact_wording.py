@@ -86,7 +86,7 @@ def test_the_names_that_must_be_in_the_code_are_neither_new_nor_words(question: 
     ("question", "absent", "is_needed"),
     [
         ("rename send to deliver_all", "deliver_all", False),
-        ("replace `Client.send` by `Courier.deliver`", "Courier", False),
+        ("what breaks if I replace Client.send by `Courier.deliver`", "Courier", False),
         ("rename send_all to deliver", "send_all", True),
         ("where is deliver_all defined", "deliver_all", True),
     ],
