@@ -360,3 +360,15 @@ def test_a_report_of_several_sentences_is_about_no_name_by_chance(satchel: Satch
 def test_a_report_may_name_its_definition_as_code(satchel: Satchel) -> None:
     assert subjects(satchel, "I will rename `Client.send` soon. What breaks then?") == ["Client.send"]
     assert subjects(satchel, "We plan a change. What breaks if I rename Client?") == ["Client"]
+
+
+def test_a_call_that_is_possible_in_one_list_is_not_unresolved_in_another() -> None:
+    possible = {"path": "b.rs", "lines": [], "possible": [3], "uses": []}
+    shared = {"calls": 0, "unread_files": 0, "named": False, "line": 1}
+    listing: list[dict[str, object]] = [
+        {**shared, "name": "A.enter", "path": "a.rs", "files": [], "unresolved": [{"path": "b.rs", "lines": [3, 9]}]},
+        {**shared, "name": "B.enter", "path": "b.rs", "files": [possible], "unresolved": [], "possible": 1},
+    ]
+    text = "\n".join(call_site_lines(listing, counter("o200k_base"), 4000))
+    assert "possible 3" in text
+    assert "1 more line contains enter(, not resolved: b.rs: 9" in text

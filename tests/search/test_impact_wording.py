@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.search.impact_wording import is_wording, names_asked_for, speaks_of_impact, written_names
+from satchel.search.impact_wording import (
+    is_wording,
+    names_asked_for,
+    need_not_be_here,
+    speaks_of_impact,
+    written_names,
+)
 
 
 @pytest.mark.parametrize(
@@ -15,6 +21,10 @@ from satchel.search.impact_wording import is_wording, names_asked_for, speaks_of
         ("where are the callers of the function run", ["run"]),
         ("is open called anywhere, who uses it", ["open"]),
         ("which types implement Reader", ["Reader"]),
+        ("which types conform to Reader", ["Reader"]),
+        ("which classes derive from Reader", ["Reader"]),
+        ("what satisfies Reader", ["Reader"]),
+        ("which classes subclass Reader", ["Reader"]),
         ("what does Client.send call", ["Client.send"]),
         ("where in the shop is Client.send() ever called", ["Client.send"]),
         ("I wonder where the method Client.send is used", ["Client.send"]),
@@ -70,3 +80,16 @@ def test_words_that_ask_need_not_be_in_the_code(word: str, is_one: bool) -> None
 )
 def test_the_names_that_must_be_in_the_code_are_neither_new_nor_words(question: str, names: list[str]) -> None:
     assert written_names(question) == names
+
+
+@pytest.mark.parametrize(
+    ("question", "absent", "is_needed"),
+    [
+        ("rename send to deliver_all", "deliver_all", False),
+        ("what breaks if I replace Client.send by `Courier.deliver`", "Courier", False),
+        ("rename send_all to deliver", "send_all", True),
+        ("where is deliver_all defined", "deliver_all", True),
+    ],
+)
+def test_the_new_name_of_a_definition_need_not_be_here(question: str, absent: str, *, is_needed: bool) -> None:
+    assert need_not_be_here(question)(absent) is not is_needed

@@ -105,3 +105,57 @@ def test_a_nested_class_is_not_in_scope_where_its_outer_class_names_its_bases(fo
     (told,) = asked(folder, files, "which classes implement Builder")
     assert "Implementations of Builder: 1 in 1 file" in told
     assert "Maker.java: 2 Maker" in told
+
+
+UNNAMED: Mapping[str, str] = {
+    "A.java": (
+        "package a;\ninterface Plug { int get(); }\nclass Kid implements Plug {\n  public int get() { return 1; }\n}\n"
+        "class Shop {\n  Plug make() {\n    return new Plug() {\n      public int get() { return 2; }\n    };\n  }\n"
+        "  Kid plain() {\n    return new Kid();\n  }\n}\n"
+    ),
+    "a.kt": (
+        "package a\n\ninterface Plug {\n    fun get(): Int\n}\n\nclass Kid : Plug {\n    override fun get() = 1\n}\n\n"
+        "class Shop {\n    fun make(): Plug {\n        return object : Plug {\n            override fun get() = 2\n"
+        "        }\n    }\n}\n"
+    ),
+    "a.scala": (
+        "package a\n\ntrait Plug {\n  def get: Int\n}\n\nclass Kid extends Plug {\n  def get = 1\n}\n\n"
+        "class Shop {\n  def make: Plug = {\n    new Plug {\n      def get = 2\n    }\n  }\n}\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("path", UNNAMED)
+def test_an_object_whose_class_has_no_name_is_among_the_implementations(path: str, folder: TinyRepository) -> None:
+    (told,) = asked(folder, {path: UNNAMED[path]}, "which classes implement `Plug`")
+    assert "Plug: 2 in 1 file" in told
+    assert "Shop.make.(anonymous)" in told
+    assert "not resolved" not in told
+
+
+TWO_TYPES: Mapping[str, str] = {
+    "src/lib.rs": "pub mod low;\npub mod high;\npub mod chan;\npub mod user;\n",
+    "src/low.rs": (
+        "pub struct Gate { left: usize }\n\nimpl Gate {\n    pub fn try_enter(&self, n: usize) -> bool {\n"
+        "        self.left > n\n    }\n}\n"
+    ),
+    "src/high.rs": (
+        "use crate::low as ll;\n\npub struct Gate { low: ll::Gate }\n\nimpl Gate {\n"
+        "    pub fn try_enter(&self) -> bool {\n        self.low.try_enter(1)\n    }\n}\n"
+    ),
+    "src/chan.rs": (
+        "use crate::low;\n\npub trait Gate {\n    fn leave(&self);\n    fn try_enter(&self, n: usize) -> bool;\n}\n\n"
+        "impl Gate for low::Gate {\n    fn leave(&self) {}\n"
+        "    fn try_enter(&self, n: usize) -> bool {\n        n > 1\n    }\n}\n"
+    ),
+    "src/user.rs": (
+        "use crate::high::Gate;\n\npub fn go(cell: impl Get, other: &Gate) -> bool {\n"
+        "    cell.get().try_enter() || other.try_enter()\n}\n"
+    ),
+}  # fmt: skip
+
+
+def test_a_block_of_rust_that_implements_a_trait_is_of_one_of_the_types_with_its_name(folder: TinyRepository) -> None:
+    (told,) = asked(folder, TWO_TYPES, "who calls `high.Gate.try_enter`")
+    assert "Gate.try_enter: 1 in 1 file, 1 possible\n- src/user.rs: 4" in told
+    assert "src/high.rs" not in told

@@ -7,6 +7,8 @@ from pathlib import Path
 from satchel import Satchel
 from satchel.testing import TinyRepository
 from tests.search.conftest import Open
+from tests.search.listed import asked
+from tests.search.listed import folder as folder
 
 KOTLIN = {
     "src/shop/Client.kt": (
@@ -272,3 +274,41 @@ def test_calls_in_a_language_without_a_grammar_are_told_to_be_found_by_text_only
         elixir = satchel.assemble("who calls Tank.empty_tank").text
         heading = "Calls of Tank.empty_tank, in elixir found by text only:"
         assert f"{heading}\n- 1 line contains empty_tank(: lib/tank.ex: 4" in elixir
+
+
+def test_calls_of_a_name_that_is_defined_outside_are_found_by_text(folder: TinyRepository) -> None:
+    files = {
+        "src/copy.c": "void fill(char *to) {\n    memcpy(to, source, 3);\n}\n",
+        "src/main.go": 'package main\n\nfunc level() string {\n\treturn os.Getenv("LEVEL") + other.Getenv("X")\n}\n',
+        "tests/copy.c": "void test_fill(void) {\n    memcpy(a, b, 1);\n}\n",
+    }
+    copy, level = asked(folder, files, "who calls memcpy", "who calls os.Getenv")
+    assert (
+        "Calls of memcpy, in c found by text only:\n- 2 lines contain memcpy(: src/copy.c: 2; tests/copy.c: 2" in copy
+    )
+    assert "Calls of os.Getenv, in go found by text only:\n- 1 line contains os.Getenv(: src/main.go: 4" in level
+
+
+def test_uses_of_a_name_in_a_language_that_calls_without_parentheses_are_its_lines(folder: TinyRepository) -> None:
+    files = {"src/Main.hs": "module Main where\n\nfill tank = pump tank\n\nmain = do\n  fill 3\n"}
+    (told,) = asked(folder, files, "who calls fill")
+    assert "Uses of fill, in haskell found by text only:\n- 2 lines contain fill: src/Main.hs: 3, 6" in told
+
+
+def test_a_plain_word_without_a_definition_is_not_listed_by_its_lines(folder: TinyRepository) -> None:
+    files = {
+        "src/work.py": "def start(count):\n    # threads are started by the pool\n    return pool(count, threads)\n"
+    }
+    (told,) = asked(folder, files, "which functions use threads")
+    assert "found by text only" not in told
+
+
+def test_calls_of_a_name_with_a_mark_are_found(folder: TinyRepository) -> None:
+    files = {
+        "lib/tank.ex": (
+            "defmodule Tank do\n  def fill!(x), do: x\n\n  def run, do: fill!(1)\n\n  def idle!(x), do: x\nend\n"
+        )
+    }
+    fill, idle = asked(folder, files, "who calls fill!", "who calls idle!")
+    assert "- 1 line contains fill!(: lib/tank.ex: 4" in fill
+    assert "Calls of Tank.idle!, in elixir found by text only: none" in idle

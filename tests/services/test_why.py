@@ -135,3 +135,11 @@ def test_asking_why_leaves_no_trace_in_the_answer(satchel: Satchel) -> None:
     satchel.why("backoff", QUESTION)
     after = satchel.assemble(QUESTION)
     assert replace(before, meta={}) == replace(after, meta={})
+
+
+def test_a_memory_that_bears_too_little_on_a_question_is_said_to(satchel: Satchel) -> None:
+    memory = satchel.memories.add("The linter is ruff").memory
+    (standing,) = satchel.why(memory.id, "which linter do we use")
+    assert not standing.is_shown
+    assert standing.reason == "evidence"
+    assert standing.detail == ("as a lesson it did not come: needed: two words, 50% of the question, or two rare ones")

@@ -16,7 +16,7 @@ from satchel.answer.source_lines import Unreadable
 from satchel.safety.sanitize import clean_field
 from satchel.search.bm25 import rarities
 from satchel.search.change_relations import Impact
-from satchel.search.impact_wording import is_wording, speaks_of_impact, written_names
+from satchel.search.impact_wording import need_not_be_here, written_names
 from satchel.search.mentions import absent_places
 from satchel.search.query import Query
 from satchel.search.searcher import SearchResult, balanced
@@ -60,7 +60,7 @@ class Findings(Struct, frozen=True):
         kinds = dict.fromkeys(section.kind for section in self.plan.sections if section.is_searched)
         searched = [kind for kind in kinds if kind is not Kind.COMMIT or len(kinds) == 1]  # a message alone is not here
         missing = _absent(self.query, [resources.store_of(kind).lexicon(kind) for kind in searched])
-        told = tuple(filterfalse(is_wording, missing)) if speaks_of_impact(self.query.text) else missing
+        told = filterfalse(need_not_be_here(self.query.text), missing)
         files = [resources.store.lexicon(kind) for kind in searched if kind in LINE_KINDS]
         absent = absent_places(self.query, sure_sentences(self.query), resources.store, files) if files else ()
         return tuple([*absent, *told][:MAX_ABSENT])

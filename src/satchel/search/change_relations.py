@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,13 +22,14 @@ from satchel.search.strength import relevance_of
 from satchel.sources.code.languages import GRAMMARS, RULES
 from satchel.sources.roles import is_secondary
 from satchel.store.records import StoredChunk
+from satchel.text import is_compound
 from satchel.types import Hit, Role, ScoredSpan, Signal
 
 if TYPE_CHECKING:
     from satchel.search.affected import AffectedCode
     from satchel.search.query import Query
     from satchel.search.relations import Callers, CallSite, Heads, Relations, TextualCalls
-    from satchel.search.resolve.code import CodeDefinition
+    from satchel.search.resolve.code import CodeDefinition, SourceFile
     from satchel.search.searcher import SearchResult
     from satchel.store.protocol import Store
 
@@ -81,6 +82,20 @@ class Related(Struct, frozen=True):
     lines: tuple[tuple[int, int], ...] = ()
 
 
+class _Textual(NamedTuple):
+    """A name without a known definition: the lines by file that call it, mostly in `language`, and the `unread` files.
+
+    The lines contain `form`; unless `is_named` a parenthesis follows it.
+    """
+
+    name: str
+    form: str
+    language: str
+    lines: Mapping[str, list[int]]
+    unread: int
+    is_named: bool
+
+
 class Impact(Struct, frozen=True):
     """The dependents of some definitions: chunks by row, and the call sites of each definition.
 
@@ -95,8 +110,7 @@ class Impact(Struct, frozen=True):
     unresolved: Mapping[CodeDefinition, TextualCalls] = {}
     heads: Mapping[CodeDefinition, Heads] = {}
     told: str = ""
-    by_text: tuple[tuple[str, str, Mapping[str, list[int]]], ...] = ()
-    """Names of which no definition is known, with their language and the lines that contain them and a parenthesis."""
+    by_text: tuple[_Textual, ...] = ()
     elsewhere: Mapping[CodeDefinition, Mapping[str, list[int]]] = {}
     affected: AffectedCode | None = None
 
@@ -135,11 +149,12 @@ class Impact(Struct, frozen=True):
             for textual in [self.unresolved.get(target)]
         ] + [
             {
-                "name": name, "path": f"{prefix}{next(iter(lines))}", "line": 0, "calls": 0, "exact": 0, "files": [],
-                "unread_files": 0, "named": False, "by_text": language,
-                "unresolved": [{"path": f"{prefix}{path}", "lines": numbers} for path, numbers in lines.items()],
+                "name": each.name, "form": each.form, "path": f"{prefix}{next(iter(each.lines))}", "line": 0,
+                "calls": 0, "exact": 0, "files": [], "unread_files": each.unread, "named": each.is_named,
+                "by_text": each.language,
+                "unresolved": [{"path": f"{prefix}{path}", "lines": numbers} for path, numbers in each.lines.items()],
             }
-            for name, language, lines in self.by_text
+            for each in self.by_text
         ]  # fmt: skip
 
     def _elsewhere(self, target: CodeDefinition, prefix: str) -> list[dict[str, Any]]:
@@ -217,28 +232,40 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
     return Impact(dependents.rows, tuple(callers), uses, is_question=True, unresolved=unresolved, elsewhere=elsewhere)
 
 
-def _by_text(text: str, relations: Relations) -> Iterator[tuple[str, str, Mapping[str, list[int]]]]:
-    """Yield the names asked for that only code in languages without a grammar has, with the lines that call them."""
+def _by_text(text: str, relations: Relations) -> Iterator[_Textual]:
+    """Yield the names asked for that no file is known to define, with the lines that call them by text."""
     for name in dict.fromkeys(name for name, _ in names_asked_for(text)):
-        word = name.rpartition(".")[2]
+        word = re.split(r"\.|::|#", name)[-1]
         if relations.code.defined(word):
             continue
-        lines: dict[str, list[int]] = {}
-        languages: list[str] = []
+        rows: dict[str, list[int]] = defaultdict(list)
         for row in relations.code.mentioning(word):
-            part, document = relations.code.part(row), relations.code.document_of(row)
-            file = relations.code.file(document.key) if document.language not in GRAMMARS else None
-            if file is None:
-                continue
-            for offset in file.textual_calls(word, part.start, part.end):
-                lines.setdefault(document.key, []).append(file.line_at(offset))
-                languages.append(document.language)
-        if lines:
-            yield (
-                name,
-                max(languages, key=languages.count),
-                {path: sorted(set(numbers)) for path, numbers in lines.items()},
-            )
+            rows[relations.code.document_of(row).key].append(row)
+        paths = sorted(rows, key=lambda path: (is_secondary(path), path))[:MAX_FILES]
+        relations.code.load_files(paths)
+        files = {file: rows[path] for path in paths if (file := relations.code.file(path)) is not None}
+        # A plain word has other meanings: without what is before it, as `new` of `Builder.new`, and in languages with a
+        # grammar without a parenthesis. Others may call so, as Haskell does.
+        is_sure = is_compound(word) or not any(file.language in GRAMMARS for file in files)
+        forms = [(name, False), *([(word, False), (word, True)] if is_sure else [])]
+        for form, is_named in forms:
+            lines = {file: _lines_of(file, rows, relations, form, is_named) for file, rows in files.items()}
+            found = {file.path: numbers for file, numbers in lines.items() if numbers}
+            if found:
+                languages = [file.language for file, numbers in lines.items() for _ in numbers]
+                language = max(languages, key=languages.count)
+                yield _Textual(name, form, language, found, len(rows) - len(paths), is_named)
+                break
+
+
+def _lines_of(file: SourceFile, rows: Iterable[int], relations: Relations, name: str, is_named: bool) -> list[int]:
+    """Return the lines of some chunks that call a name by text, with `is_named` those that contain it."""
+    parts = map(relations.code.part, rows)
+    if is_named:
+        offsets = (start for part in parts for start, _ in file.places(name, *file.range(part.start, part.end)))
+    else:
+        offsets = (start for part in parts for start in file.textual_calls(name, part.start, part.end))
+    return sorted({file.line_at(offset) for offset in offsets})
 
 
 def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:

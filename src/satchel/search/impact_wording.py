@@ -6,7 +6,7 @@ Wording decides, never what the code has: a definition of the name is sought by 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from satchel.search.query import NAME_END
 from satchel.text import AFTER_NOUNS, STOP_WORDS, is_compound, pattern, words
@@ -16,7 +16,7 @@ _OF_CHANGE = rf"(?:if|when|before|after|by)\s(?:i|we|you|one|someone)?\s*{_ACTS}
 _NOUNS = r"(?:function|method|class|type|struct)"
 _RELATIONS = (
     r"(?:callers?|callees?|usages?|uses?|references?|dependents?|implement(?:s|ed|ers|ors|ations?)?|overrid(?:e|es|den)"
-    r"|extends?|subclass(?:es)?|inherits?|heirs?)"
+    r"|extends?|subclass(?:es)?|inherits?|heirs?|conforms?|derives?|satisf(?:y|ies)|adopts?)"
 )
 _WORDING = pattern(
     rf"""
@@ -37,13 +37,15 @@ _WORDING = pattern(
 )
 _RELATING = pattern(
     r"\b(?:what|who|which|where|how often)\b.{0,60}"
-    r"\b(?:calls?|called|uses?|used|using|invoke[sd]?|reference[sd]?|implements?|overrides?|inherits?|extends?)\b",
+    r"\b(?:calls?|called|uses?|used|using|invoke[sd]?|reference[sd]?|implements?|overrides?|inherits?|extends?"
+    r"|conforms?\sto|derives?\sfrom|satisf(?:y|ies)|subclass(?:es)?|adopts?)\b",
     re.IGNORECASE,
 )
 """Wording that asks about the name beside its verb alone: not `which encoding is used by Reader`."""
 
 _VERB_BEFORE = pattern(
-    r"\b(?:calls?(?:\sto)?|called\sby|uses?|using|invokes?|references?(?:\sto)?|implements?|overrides?|inherits?(?:\sfrom)?|extends?)\s+"
+    r"\b(?:calls?(?:\sto)?|called\sby|uses?|using|invokes?|references?(?:\sto)?|implements?|overrides?|inherits?(?:\sfrom)?|extends?"
+    r"|conforms?\sto|derives?\sfrom|satisf(?:y|ies)|subclass(?:es)?|adopts?)\s+"
     r"(?:(?:the|a|an|this|our)\s+)?(?:\w+\s+)?$",
     re.IGNORECASE,
 )
@@ -78,7 +80,8 @@ CALLEES = pattern(
 )
 CALLS = pattern(r"^\s*(?:(?:who|what|which\s\w+)\scalls?|callers\sof|where\sis\s\S+\scalled)\b", re.IGNORECASE)
 HEIRS = pattern(
-    r"^\s*(?:(?:who|what|which(?:\s\w+){1,2})\s(?:implements?|overrides?|extends?|inherits?(?:\sfrom)?)"
+    r"^\s*(?:(?:who|what|which(?:\s\w+){1,2})\s(?:implements?|overrides?|extends?|inherits?(?:\sfrom)?"
+    r"|conforms?\sto|derives?\sfrom|satisf(?:y|ies)|subclass(?:es)?|adopts?)"
     r"|(?:(?:list|show|find|give|me|all|the|which|what|where|are)\s)*"
     r"(?:implementations?|implement[eo]rs|overrides|subclasses|heirs|derived\sclasses)\sof)\b",
     re.IGNORECASE,
@@ -142,11 +145,23 @@ _NEW_NAME = pattern(
 """Text before a name that another is to get: `rename send to send_all`."""
 
 
+def need_not_be_here(text: str) -> Callable[[str], bool]:
+    """Return whether a word of a question may be absent: one that asks for a relation, or a part of a new name."""
+    if not speaks_of_impact(text):
+        return lambda _: False
+    new = {word for match in _NAMES.finditer(text) if _is_new(text, match.start()) for word in words(match[0])}
+    return lambda word: is_wording(word) or word in new
+
+
+def _is_new(text: str, start: int) -> bool:
+    return _NEW_NAME.search(text[:start]) is not None
+
+
 def written_names(text: str) -> list[str]:
     """Return the names that only code writes of which a question about an impact says that they are in the code."""
     if not speaks_of_impact(text):
         return []
-    asked = (name for name, start in names_asked_for(text) if _NEW_NAME.search(text[:start]) is None)
+    asked = (name for name, start in names_asked_for(text) if not _is_new(text, start))
     return list(dict.fromkeys(word for name in asked for word in words(name) if is_compound(word)))
 
 

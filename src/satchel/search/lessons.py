@@ -155,10 +155,10 @@ def bearing(
     else:
         names_code = bool(query.paths) or any(mention.form in DISTINCTIVE_FORMS for mention in query.symbols)
         bears = (found.matched >= weights.LESSON_SHARE) & (found.shared >= MIN_WORDS)
-        bar = f"{weights.LESSON_SHARE:.0%} of the words"
+        bar = f"two words, {weights.LESSON_SHARE:.0%} of the question"
         if intent is Intent.ASKS and not names_code:
             bears |= (found.rarity >= weights.LESSON_RARITY) & (found.shared >= MIN_WORDS)
-            bar += " or two rare ones"
+            bar += ", or two rare ones"
         total = np.maximum(found.said, found.matched)
     live = np.where(lexicon.live_chunk, total, 0.0)
     parts = found.words, found.meaning, found.file, found.work

@@ -19,7 +19,7 @@ from msgspec import Struct
 from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entity, SourceFile
 from satchel.search.resolve.interfaces import implemented, implementers
 from satchel.search.resolve.modules import folder_of, words_of
-from satchel.search.resolve.names import Names
+from satchel.search.resolve.names import Names, base_of_unnamed
 from satchel.search.resolve.syntax import (
     CLASSES,
     above,
@@ -133,6 +133,9 @@ CALL, USE, IMPORT = "call", "use", "import"
 
 _BLOCKS = frozenset({"rust", "swift"})
 """Languages in which a type gets its bases in blocks of their own: `impl A for B`, `extension B: A`."""
+
+_WITHOUT_NAMES = frozenset({"java", "kotlin", "scala"})
+"""Languages in which an object may have a class of its own without a name: `new Plug() { ... }`."""
 
 BUILDERS = frozenset({"__construct", "__init__", "__new__", "constructor", "init", "initialize"})
 """Methods that are called by the name of their class."""
@@ -571,26 +574,53 @@ class Relations:
     def heirs(self, definition: CodeDefinition) -> list[CodeDefinition]:
         """Return the classes that inherit from a class, directly or not; of a method the methods that override it."""
         owner = self.owner(definition)
-        part = self.code.part(definition.row) if definition.row >= 0 else None
-        declared = self.code.declaration(definition)
-        is_class = part is not None and part.role == Role.CLASS and part.name == definition.qualified
-        is_class = is_class or (declared is not None and declared.type in CLASSES)
-        if owner is None or owner.key == definition.key or is_class:  # `class Base` in `module Shop` has an owner
+        if owner is None or owner.key == definition.key or self._is_class(definition):
             return self._heirs(definition)
         overriding = (self._method(heir, definition.name) for heir in self._heirs(owner))
         return list(dict.fromkeys(method for method in overriding if method is not None))
+
+    def _is_class(self, definition: CodeDefinition) -> bool:
+        """Return whether a definition is a class, which may have an owner: `class Base` in `module Shop`."""
+        part = self.code.part(definition.row) if definition.row >= 0 else None
+        declared = self.code.declaration(definition)
+        is_class = part is not None and part.role == Role.CLASS and part.name == definition.qualified
+        return is_class or (declared is not None and declared.type in CLASSES)
 
     def told_heirs(self, target: CodeDefinition) -> Heads:
         """Return the heirs of a definition for a list that is complete or says what it lacks."""
         names, heirs = {target.name} | self._aliases(target), self.heirs(target)
         rows = {row for row, _, _ in self.code.store.edges_to(sorted(names), [EdgeType.INHERITS])}
+        unnamed = self._unnamed_heirs([target, *heirs]) if self._is_class(target) else []
+        rows -= {heir.row for heir in unnamed}
         heads = tuple(self._head(heir, rows) for heir in heirs)
+        if unnamed:
+            heads = tuple(sorted((*heads, *unnamed), key=self._place_of))
         unresolved: dict[str, list[int]] = defaultdict(list)
         for row in self._of_group(rows, target):
             every = self._classes_of(row, names)
             if not any(heir in heirs or any(base.name in names for base in self.bases(heir)) for heir in every):
                 unresolved[self.code.document_of(row).key].append(self.code.part(row).start)
-        return Heads(heads, unresolved, len(heads) >= MAX_HEIRS)
+        return Heads(heads, unresolved, len(heirs) >= MAX_HEIRS)
+
+    def _unnamed_heirs(self, bases: Sequence[CodeDefinition]) -> list[CodeDefinition]:
+        """Return an heir for each object of a class without a name that has one of these bases, with its line."""
+        heirs: dict[tuple[str, int], CodeDefinition] = {}
+        for base in (base for base in bases if base.language in _WITHOUT_NAMES):
+            rows, _ = self._naming(base, [base.name], MAX_FILES)
+            written = re.compile(rb"\bnew\s[\w\s.]*\b%b\b|\bobject\s*:" % re.escape(base.name.encode()))
+            for row in rows:
+                part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
+                if file is None or written.search(file.source) is None:
+                    continue
+                for node in file.occurrences(base.name, *file.range(part.start, part.end)):
+                    if self._means(self.names.typed(file, base_of_unnamed(node)), base):
+                        line = node.start_point[0] + 1
+                        heir = CodeDefinition(file.path, part.name, "(anonymous)", line, row, file.language)
+                        heirs.setdefault((file.path, line), heir)
+        return [*heirs.values()]
+
+    def _place_of(self, heir: CodeDefinition) -> tuple[bool, str, int]:
+        return self.code.document_of(heir.row).secondary, heir.path, heir.line
 
     def _head(self, heir: CodeDefinition, rows: Collection[int]) -> CodeDefinition:
         """Return where an heir names its base: in Rust and Swift one of these blocks, elsewhere the heir itself."""
@@ -618,9 +648,7 @@ class Relations:
                     heirs[heir.key] = heir
                     pending.append(heir)
         heirs |= {implementer.key: implementer for implementer in implementers(self.names, owner)}
-        return sorted(
-            heirs.values(), key=lambda heir: (self.code.document_of(heir.row).secondary, heir.path, heir.line)
-        )
+        return sorted(heirs.values(), key=self._place_of)
 
     def _classes_of(self, row: int, names: Iterable[str]) -> list[CodeDefinition]:
         """Return the classes of a chunk that may name one of these bases: its own, and those that it has inside."""

@@ -259,7 +259,7 @@ def _packing_reason(hit: Hit, target: WhyTarget, context: Context) -> tuple[str,
             return "unreadable", failure.message, 0
     listed = next(filter(lambda omission: omission.id == hit.chunk.id, context.overflow), None)
     if listed is None:
-        return "rank", "too much ranks before it", 0
+        return _unlisted_reason(hit, context)
     if listed.reason == LIMIT:
         return LIMIT, f"{hit.chunk.kind.plural} have all the items that they may have; --limit allows more", 0
     if listed.reason == VALUE:
@@ -267,6 +267,14 @@ def _packing_reason(hit: Hit, target: WhyTarget, context: Context) -> tuple[str,
     if not listed.budget:
         return BUDGET, "such answers show the best and name the rest; `satchel expand` or --fill shows it", 0
     return BUDGET, f"about {listed.budget:,} tokens would show it, or --fill", listed.budget
+
+
+def _unlisted_reason(hit: Hit, context: Context) -> tuple[str, str, int]:
+    lessons = context.meta.get("lessons", ())
+    needed = next((lesson["reason"] for lesson in lessons if lesson["id"] == hit.chunk.id), "")
+    if needed:
+        return "evidence", f"as a lesson it did not come: {needed}", 0
+    return "rank", "too much ranks before it", 0
 
 
 CHANGES_NAMED = 10

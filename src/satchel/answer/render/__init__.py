@@ -197,7 +197,7 @@ def _unresolved_once(listing: Sequence[Listed]) -> list[Listed]:
         resolved, waiting = defaultdict[str, set[int]](set), defaultdict[str, set[int]](set)
         for target in (listing[number] for number in numbers):
             for file in target["files"]:
-                resolved[file["path"]] |= {*file["lines"], *file["uses"]}
+                resolved[file["path"]] |= {*file["lines"], *file["uses"], *file.get("possible", ())}
             for file in target.get("unresolved", ()):
                 waiting[file["path"]] |= {*file["lines"]}
         left = {path: sorted(lines - resolved[path]) for path, lines in waiting.items()}
@@ -257,7 +257,8 @@ def _counts(target: Listed, name: str) -> str:
     unread = int(target["unread_files"])
     end = f"; {counted(unread, 'file')} not read" if unread else ""
     if target.get("by_text"):
-        return f"Calls of {name}, in {target['by_text']} found by text only{end}:"
+        what, found = "Uses" if target.get("named") else "Calls", "" if target["unresolved"] else " none"
+        return f"{what} of {name}, in {target['by_text']} found by text only{end}:{found}"
     if not files and target.get("unresolved"):
         return f"{'Uses' if target.get('named') else 'Calls'} of {name} that could not be resolved{end}:"
     if calls:
@@ -293,7 +294,8 @@ def _unresolved(target: Listed, limit: int) -> str:
     """`16 more lines contain send(, not resolved: src/a.py: 3, 9; src/b.py: 4`, with so many files."""
     files = target["unresolved"]
     count, places = sum(len(file["lines"]) for file in files), _places(files, limit)
-    name = quote(target["name"].rpartition(".")[2] + ("" if "told" in target or target.get("named") else "("))
+    form = target.get("form") or target["name"].rpartition(".")[2]
+    name = quote(form + ("" if "told" in target or target.get("named") else "("))
     if target.get("by_text"):
         return f"- {count} {'lines contain' if count > 1 else 'line contains'} {name}: {places}"
     if target.get("told") == "Callees":

@@ -27,7 +27,7 @@ from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import distinct
 from satchel.system.cache import Cache
 from satchel.system.properties import unlocked_cached_property
-from satchel.text import terms_of
+from satchel.text import terms_of, words
 from satchel.types import Import, Kind, Range
 
 if TYPE_CHECKING:
@@ -462,8 +462,11 @@ class Code:
         )
 
     def mentioning(self, word: str, kind: Kind = Kind.CODE) -> list[int]:
-        """Return the chunks of a kind whose text contains a word, none for a word that is too long for the index."""
-        lexicon, terms = self.store.lexicon(kind), terms_of(word)[:1]
+        """Return the chunks of a kind whose text contains a word, none for a word that is too long for the index.
+
+        The index has names without their marks: `save` of `save!`.
+        """
+        lexicon, terms = self.store.lexicon(kind), [term for part in words(word)[:1] for term in terms_of(part)[:1]]
         if not terms:
             return []
         (postings,) = lexicon.postings(terms)

@@ -258,8 +258,16 @@ class Names(Imports):
             first, last = file.range(part.start, part.end)
             for node in file.occurrences(name, first, last):
                 if binding_of(node) is None and _names(file, node, owner):
-                    yield from self.meaning(file, node)
+                    if row == owner.row or not self._is_for_another(file, node, owner):
+                        yield from self.meaning(file, node)
                     break
+
+    def _is_for_another(self, file: SourceFile, node: Node, owner: CodeDefinition) -> bool:
+        """Return whether the `impl` block around a trait in Rust is one of another type that has the owner's name."""
+        block = next((outer for outer in above(node) if outer.type == "impl_item"), None)
+        meant = self.typed(file, block.child_by_field_name("type")) if block is not None else ()
+        keys = {entity.key for entity in meant if isinstance(entity, CodeDefinition)}
+        return bool(keys) and owner.key not in keys
 
     def enclosing(self, file: SourceFile, node: Node) -> Entities:
         """Return the class around a place."""
@@ -1019,6 +1027,14 @@ def _bases_of_unnamed(node: Node) -> list[Node]:
             return [specifier.named_children[0] for specifier in child.named_children if specifier.named_child_count]
     first = node.child_by_field_name("type") or first_child(node)
     return [first] if first is not None else []
+
+
+def base_of_unnamed(node: Node) -> Node | None:
+    """Return the written base of a class without a name that a node is part of: `Plug` of `new Plug() { }`."""
+    outer = next((other for other in above(node) if other.type in _UNNAMED), None)
+    if outer is None or _body_of_unnamed(outer) is None:
+        return None
+    return next((base for base in _bases_of_unnamed(outer) if _is_inside(node, base)), None)
 
 
 def _narrowed(named: list[CodeDefinition], fits: Callable[[CodeDefinition], bool]) -> list[CodeDefinition]:
