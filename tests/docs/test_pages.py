@@ -34,6 +34,9 @@ IDENTITY = re.compile(r"\b(?:(?:mem|exp|val|cand)_\w+|(?:full|strategy|surprise|
 EXTRA_PAGES = frozenset({"team.md"})
 """Pages whose examples need packages that are installed apart; tests of theirs follow them."""
 
+EXPERIENCES = "experiences.jsonl"
+"""An export that takes long to write; a page that imports it finds it beside the project."""
+
 
 class Reader:
     """Follows one page in a folder of its own."""
@@ -89,14 +92,15 @@ def _content(stream: io.TextIOWrapper) -> str:
 
 
 @pytest.fixture
-def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
+def reader(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     root = make_project(tmp_path)
     write_transcript(tmp_path, root)
     for name in [name for name in os.environ if name.startswith(("SATCHEL_", "XDG_", "CLAUDE"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "other-home"))
-    write_experiences(root, tmp_path / "experiences.jsonl")
+    if EXPERIENCES in page.read_text(encoding="utf-8"):
+        monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "other-home"))
+        write_experiences(root, tmp_path / EXPERIENCES)
     monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(root)
@@ -107,7 +111,16 @@ def is_ours(line: str) -> bool:
     return line.startswith("satchel ") and "|" not in shlex.split(line) and not line.startswith(LONG_LIVED)
 
 
-@pytest.mark.parametrize("page", [path for path in pages() if path.name not in EXTRA_PAGES], ids=lambda path: path.name)
+def pages_that_run() -> list[Path]:
+    """Pages with an example or a command of satchel."""
+    return [
+        path
+        for path in pages()
+        if path.name not in EXTRA_PAGES and any(isinstance(step, Example) or is_ours(step.line) for step in steps(path))
+    ]
+
+
+@pytest.mark.parametrize("page", pages_that_run(), ids=lambda path: path.name)
 def test_what_a_page_says_runs(page: Path, reader: Reader) -> None:
     """Each command of satchel ends with 0, and each example runs as it stands."""
     for step in steps(page):
