@@ -89,6 +89,15 @@ def test_a_thread_fills_behind_a_process_that_stays_and_ends_with_it(satchel: Sa
     assert not thread.is_alive()
 
 
+def test_a_table_makes_its_vectors_without_a_thread(root: Path) -> None:
+    with Satchel.open(root, embedder=StaticTable()) as satchel:
+        satchel.index()
+        satchel.start_embedding()
+        satchel.memories.add("The port is 8080")
+        assert satchel.vectors._thread is None
+        assert satchel.vectors.state().counts.is_complete
+
+
 def test_a_failure_in_the_thread_is_logged_and_the_next_round_goes_on(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

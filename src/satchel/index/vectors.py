@@ -184,8 +184,8 @@ class IndexVectors:
         return VectorReport(made, VectorCounts(kinds), failure)
 
     def start(self) -> None:
-        """Start the thread, unless it runs or there is no embedder."""
-        if self._thread is None and self.embedder is not None:
+        """Start the thread, unless it runs, there is no embedder, or a table makes the vectors with the words."""
+        if self._thread is None and self.embedder is not None and not self.embedder.is_table:
             self._thread = threading.Thread(target=self._work, name="satchel-vectors", daemon=True)
             self._thread.start()
 
