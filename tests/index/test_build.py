@@ -221,6 +221,16 @@ class TestAnotherVersion:
         assert index.run().changed == 2
         assert index.run().is_fresh
 
+    def test_with_another_limit_an_unchanged_file_is_read_in_part_or_whole(
+        self, repository: TinyRepository, index: Index
+    ) -> None:
+        repository.commit("Data", {"data.txt": "a line of it\n" * 200})
+        skipped = []
+        for limit in (1_000_000, 1_000, 1_000_000):
+            index.options = replace(index.options, reading=replace(index.options.reading, limit=limit))
+            skipped.append(dict(index.run().skipped))
+        assert skipped == [{}, {"read-in-part": 1}, {}]
+
     def test_another_key_gives_other_hashes(self, repository: TinyRepository, index: Index, tmp_path: Path) -> None:
         index.run()
         index.options = replace(index.options, reading=replace(index.options.reading, key=b"other" * 6))

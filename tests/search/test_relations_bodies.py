@@ -179,7 +179,7 @@ def test_nothing_is_left_out_of_a_file_whose_blocks_have_something_in_another_co
     text = "import os\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return 2\n# at the left\n\n"
     assert outline(text, "python").functions != ()
     uneven = outline(text + last, "python")
-    assert [*uneven.functions, *uneven.classes, *uneven.statements] == []
+    assert (uneven.functions, uneven.classes, uneven.statements) == ((), (), ())
 
 
 def test_statements_that_share_a_line_with_an_import_are_read_with_what_is_around() -> None:

@@ -140,13 +140,14 @@ class ReadingOptions(Struct, frozen=True):
 
     @property
     def version(self) -> str:
-        """The mark of an index read with these options; it changes with the key and with the allowed secrets.
+        """The mark of an index read with these options; it changes with the key, the allowed secrets and the limit.
 
-        With another key no content hash would match, and a secret that is no longer allowed must be redacted.
+        With another key no content hash would match, a secret that is no longer allowed must be redacted, and with
+        another limit more or less of a large file is read.
         """
         digest = blake2b("\0".join(self.allow).encode(), key=self.key, digest_size=8)
         notes = f"/vault {NOTES_VERSION}" if self.vault else ""
-        return f"{READING_VERSION}/{digest.hexdigest()}{notes}"
+        return f"{READING_VERSION}/{self.limit}/{digest.hexdigest()}{notes}"
 
 
 class BuildOptions(Struct, frozen=True):
