@@ -182,14 +182,14 @@ def fill_policy(
         share = weights.ABSENT_SHARE
     elif (is_weak or is_absent) and is_short:
         share = weights.WEAK_SHARE
-    if budget.places and not query.is_broad:
+    if budget.is_for_tools and not query.is_broad:
         maximum = weights.UNSURE_TOKENS if unsure else weights.FIND_TOKENS
         maximum *= max(max_tokens / weights.USUAL_BUDGET, 1.0)
     if share < 1.0 and not query.is_broad:
         maximum = min(maximum, weights.WEAK_TOKENS)
     minimum = max(max_tokens * share, weights.MIN_SHORT)
     limit = 0 if budget.fill else int(min(minimum, max_tokens, maximum))
-    narrows_prose = budget.places and not (budget.fill or scope.plan or query.is_broad)
+    narrows_prose = budget.is_for_tools and not (budget.fill or scope.plan or query.is_broad)
     usual_range = value_range(searched, budget)
     return FillPolicy(
         not_found=missing.words,
@@ -224,7 +224,7 @@ def value_range(searched: Searched, budget: Budget) -> float:
     """Return the largest distance in value (log scale) from the best candidate to a shown one."""
     if budget.fill or searched.scope.plan not in ("", FAILURE):
         return math.inf
-    if budget.places and not searched.findings.query.is_broad:
+    if budget.is_for_tools and not searched.findings.query.is_broad:
         return weights.GLIMPSE_RANGE
     doublings = max(math.log2(budget.max_tokens / weights.USUAL_BUDGET), 0.0)
     return weights.VALUE_RANGE + weights.VALUE_RANGE_DOUBLED * doublings

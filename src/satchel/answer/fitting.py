@@ -97,7 +97,7 @@ def _filled(filling: Filling) -> Fitted:
         packing = Packing(filling.inputs, room).fit()
         page = Page(filling, frame, packing)
         fitted = _within(page, room, limit - reserved)
-        if budget.places and fitted.items and not (is_small or filling.policy.is_cut or filling.policy.unsure):
+        if budget.is_for_tools and fitted.items and not (is_small or filling.policy.is_cut or filling.policy.unsure):
             fitted = _with_best_whole(page, fitted)
         if fitted.items and filling.policy.first:
             fitted = _with_further_files(page, fitted, filling.policy.limit - reserved)
@@ -112,7 +112,7 @@ def _filled(filling: Filling) -> Fitted:
 def _room_of_places(filling: Filling, limit: int) -> int:
     """Return the tokens that are kept for places, of a weak answer a share however many there are."""
     budget = filling.budget
-    if not budget.places:
+    if not budget.is_for_tools:
         return 0
     share = weights.FEW_PLACES_SHARE if budget.max_tokens < weights.MIN_NAMED else weights.PLACES_SHARE
     room = int(limit * share)
@@ -129,7 +129,7 @@ def _within(page: Page, room: int, limit: int) -> Fitted:
 
     def room_beside(fitted: Fitted) -> int:
         left = limit - fitted.used
-        if not filling.budget.places or filling.budget.fill:
+        if not filling.budget.is_for_tools or filling.budget.fill:
             return left
         # What is kept for places is free where there are fewer.
         spare = _room_of_places(filling, limit) - len(fitted.places.listed) * PLACE_TOKENS

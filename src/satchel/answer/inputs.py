@@ -104,7 +104,7 @@ def _parts(
         share = budget.max_tokens * planned.weight / searched.total_weight
         cap = max(share * ITEM_SHARE if scope.shares_budget else 0.0, budget.whole_item_tokens)
         others = [] if is_lessons else sorted(hits, key=_highest_value, reverse=True)
-        lowers = budget.places and planned.kind is Kind.CODE
+        lowers = budget.is_for_tools and planned.kind is Kind.CODE
         lower = partial(_lowered_if_minor, query) if lowers else None
         candidates, lines, problems, made = _candidates(
             others, resources, budget, cap, searched.terms, planned.side, value_range, lower
@@ -151,7 +151,7 @@ def _section(searched: Searched, budget: Budget, workspaces: Sequence[_Part]) ->
     lines = {path: text for _, _, texts, _ in workspaces for path, text in texts.items()}
     imports = import_lines(lines, searched.resources.lines.outline) if budget.imports else None
     find_companions = companion_finder(imports, searched.terms)
-    find_companions = _following_without_prose(find_companions) if budget.places else find_companions
+    find_companions = _following_without_prose(find_companions) if budget.is_for_tools else find_companions
     if planned.kind.traits.is_prose and asks_for_a_recipe(searched.asked.query):
         planned = structs.replace(planned, weight=planned.weight * weights.RECIPE_FACTOR)
     query, scope, own_share = searched.findings.query, searched.scope, 0
@@ -257,7 +257,7 @@ def _candidates(
         parts = current.candidates(budget.whole_item_tokens, terms, shortener)
         if budget.context_lines:
             parts = [part.widened(budget.context_lines, len(current.lines.lines)) for part in parts]
-        if budget.places:
+        if budget.is_for_tools:
             parts = [_without_prose(part, current.lines) for part in parts]
         if lower is not None:
             parts = [lower(part) for part in parts]

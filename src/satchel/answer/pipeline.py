@@ -110,7 +110,7 @@ def _filling(request: AssembleRequest, searched: Searched, guides: MakeGuides | 
         first_kind = _first_kind(searched, sections)
         sections = sorted(sections, key=lambda section: section.kind is not first_kind) if first_kind else sections
     sections, unguided = _with_guides(request, resources, sections, guides)
-    glimpses = bool(budget.places) and not scope.plan and request.asked.change is None
+    glimpses = budget.is_for_tools and not scope.plan and request.asked.change is None
     unsure = glimpses and is_unsure(sections)
     if glimpses:
         sections = [with_glimpses(section, searched.terms, searched.rarities, unsure=unsure) for section in sections]
@@ -197,7 +197,7 @@ def _listed_calls(searched: Searched, budget: Budget) -> tuple[list[Json], Chang
 def _place_finder(budget: Budget, searched: Searched, sections: Sequence[Section]) -> FindPlaces | None:
     """Return what finds places to look at next; None for a small answer, one without code, and one without places."""
     has_code = any(section.kind is Kind.CODE for section in sections)
-    if not budget.places or budget.max_tokens < weights.MIN_NAMED or not has_code:
+    if not budget.is_for_tools or budget.max_tokens < weights.MIN_NAMED or not has_code:
         return None
     from satchel.answer.hops import NUMBER, Hops  # here, because many answers do without
 

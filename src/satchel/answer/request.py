@@ -314,7 +314,7 @@ class Budget:
 
     `whole_item_tokens` is the size up to which a function or section is kept whole. With `fill` the full budget is
     used, even for items of little value. `reserves` are tokens that a kind gets before the rest is shared. With
-    `places` the answer shows only what is sure, with line numbers, and names so many other places by their best line.
+    `places` the answer is for a reader with tools (`is_for_tools`), and names so many other places by their best line.
     `stale` is one of `STALE_CHOICES`, `strategy` names the truncation strategy. `context_lines` are shown before and
     after each match, and with `imports` the import lines that it needs. With `related`, shown definitions name their
     container, callees, callers and tests.
@@ -335,6 +335,11 @@ class Budget:
     context_lines: int = field(default=0, metadata=_option(check_context_lines))
     imports: bool = True
     related: bool = False
+
+    @property
+    def is_for_tools(self) -> bool:
+        """Whether the reader can open files: the answer shows only what is sure, with line numbers, and ends early."""
+        return self.places > 0
 
 
 @dataclass(frozen=True, slots=True)

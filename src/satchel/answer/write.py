@@ -158,7 +158,7 @@ class Filling(Struct, frozen=True):
             chunk_tokens=budget.whole_item_tokens,
             shows_lines=self.form.show_code,
             is_strict=policy.is_strict,
-            line_tokens=NUMBER_TOKENS if budget.places else 0,
+            line_tokens=NUMBER_TOKENS if budget.is_for_tools else 0,
             unsure=policy.unsure,
             min_cut=2 * SMALLEST_PIECE if budget.fill else None,
         )
@@ -197,7 +197,7 @@ class Page:
         shown = replace(shown, related=related, places=named.lines)
         if budget.max_tokens >= 300:  # smallest budget (tokens) whose footer states the tokens used
             omitted = list(listed(packing)) if budget.max_tokens >= weights.MIN_NAMED else []
-            count = 0 if budget.places else OMISSIONS_SHOWN
+            count = 0 if budget.is_for_tools else OMISSIONS_SHOWN
             first = tuple(omission_of(packing, *listed_candidate, 0) for listed_candidate in omitted[:count])
             stop, more = str(STOPS.get(stopped, Stop.COMPLETE)), len(omitted) - len(first)
             if stopped == WEAK and not policy.is_weak:  # the head says so where nothing answers well
@@ -211,7 +211,7 @@ class Page:
     def _next(self) -> Sequence[Hop]:
         """Return the places to look at next, found once for the same items."""
         find_places = self.filling.find_places
-        if find_places is None or not self.filling.budget.places:
+        if find_places is None or not self.filling.budget.is_for_tools:
             return ()
         shown = tuple(group for groups in self.packing.groups.values() for group in groups.values())
         if shown not in self._hops:
@@ -237,7 +237,7 @@ def frame_of(filling: Filling) -> RenderRequest:
         query=filling.asked.query,
         form=form,
         is_numbered=bool(
-            budget.places or (filling.asked.change is not None and budget.max_tokens >= weights.MIN_NAMED)
+            budget.is_for_tools or (filling.asked.change is not None and budget.max_tokens >= weights.MIN_NAMED)
         ),
         failures=notes[:shown],
         failures_more=len(notes) - shown,
@@ -277,9 +277,9 @@ def context_of(filling: Filling, fitted: Fitted, meta: Mapping[str, Any]) -> Con
     budget, tokens = filling.budget, filling.tokens
     redacted = marks(fitted.text)
     needed = {"needed_tokens": fitted.needed} if fitted.needed else {}
-    named = {"places": [location.data for location in fitted.places.listed]} if filling.budget.places else {}
+    named = {"places": [location.data for location in fitted.places.listed]} if filling.budget.is_for_tools else {}
     limit = filling.policy.limit or budget.max_tokens
-    is_weak, has_places = fitted.stopped == WEAK, bool(budget.places and fitted.items)
+    is_weak, has_places = fitted.stopped == WEAK, bool(budget.is_for_tools and fitted.items)
     overflow = omissions(fitted.packing, fitted.used, budget.max_tokens, limit, is_weak=is_weak, has_places=has_places)
     return Context(
         query=filling.asked.query,
