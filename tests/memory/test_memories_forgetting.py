@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,16 +19,29 @@ SERVICES = "queue mail search billing login stock export payment report image ca
 NOTES = [f"The {name} service runs on port {9_000 + number}" for number, name in enumerate(SERVICES.split())]
 
 
-@pytest.fixture(params=["vectors", "words"])
-def engine(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Satchel]:
-    """A root with fifteen memories, searched by vectors and words, and by words alone."""
-    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
-    repository = TinyRepository(tmp_path / "shop")
+@pytest.fixture(scope="module", params=["vectors", "words"])
+def noted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, HashEmbedder | None]:
+    """A folder with a root and a home that has fifteen memories, and what makes their vectors."""
+    folder, embedder = tmp_path_factory.mktemp("noted"), HashEmbedder() if request.param == "vectors" else None
+    repository = TinyRepository(folder / "shop")
     repository.commit("Begin", {"README.md": "# Shop\n"})
-    with Satchel.open(repository.root, embedder=HashEmbedder() if request.param == "vectors" else None) as opened:
-        for note in NOTES:
-            opened.memories.add(note)
-        opened.embed()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SATCHEL_HOME", str(folder / "home"))
+        with Satchel.open(repository.root, embedder=embedder) as opened:
+            for note in NOTES:
+                opened.memories.add(note)
+            opened.embed()
+    return folder, embedder
+
+
+@pytest.fixture
+def engine(
+    noted: tuple[Path, HashEmbedder | None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Satchel]:
+    """The root with a copy of the memories, searched by vectors and words, and by words alone."""
+    folder, embedder = noted
+    monkeypatch.setenv("SATCHEL_HOME", str(shutil.copytree(folder / "home", tmp_path / "home")))
+    with Satchel.open(folder / "shop", embedder=embedder) as opened:
         yield opened
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -36,14 +37,28 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return repository.root
 
 
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a root and a home, in which three stories of twelve experiences are: to write them takes long."""
+    folder = tmp_path_factory.mktemp("told")
+    repository = TinyRepository(folder / "shop")
+    repository.commit("Begin", {"README.md": "# Shop\n"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SATCHEL_HOME", str(folder / "home"))
+        with Satchel.open(repository.root) as writing:
+            for story in STORIES:
+                write_story(writing.experiences, story, 12)
+    return folder
+
+
 @pytest.fixture(params=SPACES)
-def satchel(request: pytest.FixtureRequest, root: Path) -> Iterator[Satchel]:
-    """A root with three stories of twelve experiences, by vectors and by words."""
+def satchel(
+    request: pytest.FixtureRequest, told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Satchel]:
+    """The root with a copy of what was told, by vectors and by words."""
+    monkeypatch.setenv("SATCHEL_HOME", str(shutil.copytree(told / "home", tmp_path / "home")))
     embedder = HashEmbedder(dimension=128)
-    with Satchel.open(root) as writing:
-        for story in STORIES:
-            write_story(writing.experiences, story, 12)
-    with Satchel.open(root, embedder=embedder if request.param == "vectors" else None) as opened:
+    with Satchel.open(told / "shop", embedder=embedder if request.param == "vectors" else None) as opened:
         opened.embed()
         yield opened
 

@@ -131,6 +131,7 @@ LAWS: Mapping[str, Callable[[Path, str, bytes], None]] = {
 }  # fmt: skip
 
 
+@pytest.mark.files("parsers ask no store")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.name}")
 @given(seed=st.integers(1, 2**32))
 @example(seed=AS_IT_IS)

@@ -179,7 +179,8 @@ def markdown_faults(text: str, shown: Sequence[ContextItem], view: View) -> Iter
         "heading_open", "heading_close", "inline", "paragraph_open", "paragraph_close", "fence", "hr",
     }:  # fmt: skip
         yield "markup that is not ours"
-    if frame(text) != frame(render(RenderRequest(form=TextForm(view=view, show_sources=True, show_handles=True)), [
+    lines = frame(text)
+    if lines != frame(render(RenderRequest(form=TextForm(view=view, show_sources=True, show_handles=True)), [
         replace(
             item,
             content="",
@@ -190,7 +191,7 @@ def markdown_faults(text: str, shown: Sequence[ContextItem], view: View) -> Iter
         yield "a body has changed the frame"
     request = RenderRequest(form=TextForm(view=view, show_sources=True, show_handles=True))
     harmless_frame = frame(render(request, [twin(item) for item in shown], format=Format.MARKDOWN))
-    for line, other in zip(frame(text), harmless_frame, strict=True):
+    for line, other in zip(lines, harmless_frame, strict=True):
         if len(line) > len(other) + (NAME_CHARACTERS + 4) * (len(re.split("[,;] ", other))):
             yield f"a title, a name or an author stands outside: {line!r}"
 
@@ -209,9 +210,9 @@ def harmless(text: str, name: str) -> str:
 
 
 def frame(text: str) -> list[str]:
-    """The lines outside of fences, by the parser."""
+    """The lines outside of fences, by the parser, which need not look into paragraphs for that."""
     lines = text.split("\n")
-    for token in MarkdownIt("commonmark").parse(text):
+    for token in MarkdownIt("commonmark").disable("inline").parse(text):
         if token.type == "fence" and token.map is not None:
             lines[token.map[0] : token.map[1]] = [""] * (token.map[1] - token.map[0])
     return [line for line in lines if line]
