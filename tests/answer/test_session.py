@@ -188,6 +188,21 @@ def test_a_record_that_the_session_has_is_named_or_counted_in_a_budget_that_has_
         assert again.usage.used <= budget
 
 
+@pytest.mark.parametrize("strategy", ["signature-first", "bookend"])
+def test_a_file_that_was_shown_in_part_and_that_a_strategy_cannot_shorten_enough_is_no_failure(
+    own: Satchel, strategy: str
+) -> None:
+    fields = ", ".join(f"connection_{number}" for number in range(300))
+    body = "".join(f"    queue.wait('for the connection of worker {number}')\n" for number in range(150))
+    (own.places.root / "waiting.py").write_text(f"def wait_for_connections({fields}):\n{body}")
+    own.index()
+    question = "wait for the connection of worker 7"
+    assert ask(own, strategy, question, include=["waiting.py:5-20"], types=["code"]).items
+    for budget in (20, 300, 600):
+        again = ask(own, strategy, question, max_tokens=budget, strategy=strategy, purpose="edit", types=["code"])
+        assert again.usage.used <= budget
+
+
 def test_places_without_lines_count_as_shown_only_where_no_lines_are_wanted(engine: Satchel) -> None:
     types: dict[str, Any] = {"types": ["code"]}
     places = ask(engine, "places", show_code=False, **types)

@@ -382,7 +382,7 @@ class Packing:
         return frame.item + range_tokens + self.inputs.counter.count(candidate.group)
 
     def _cost(self, section: Section, candidate: Candidate, step: Step, room: int) -> int | None:
-        """Return the tokens that a step adds to the text; None if it is certainly larger than the room."""
+        """Return the tokens that a step adds to the text; None if it is too large, or the session has all of it."""
         group, lines = self.groups[section].get(candidate.group), section.lines.get(candidate.group)
         counter = self.inputs.counter
         frame = self.inputs.frame.item + counter.count(candidate.group) if group is None else 0
@@ -393,6 +393,8 @@ class Packing:
             before = counter.count(group.picks[-1][1].text) if group is not None else 0
             return frame + counter.count(step.text) - before
         ranges, new_markers = (group or Group(candidate.kind, candidate.group, lines)).added(step)
+        if group is None and not (ranges or step.remarks):
+            return None
         shown = ranges if self.inputs.shows_lines else ()
         if sum(lines.characters(*span) for span in shown) > room * MAX_CHARACTERS_PER_TOKEN:
             return None

@@ -410,7 +410,8 @@ class Account:
         is_sent = not is_companion and not any(
             map(str.strip, (line for a, b in new for line in history.lines.lines[a - 1 : b]))
         )
-        whole = [full_range] if is_sent else joined(candidate.steps[0].ranges)
+        # A strategy of truncation may have no way to show it in this budget.
+        whole = [full_range] if is_sent or not candidate.steps else joined(candidate.steps[0].ranges)
         rest = [] if is_sent else _remaining(whole, history, minimum)
         if rest == whole:
             return candidate
