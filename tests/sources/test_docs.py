@@ -74,6 +74,12 @@ def test_markdown_sections() -> None:
     ]
 
 
+def test_anchors_and_pictures_of_html_are_no_part_of_a_title() -> None:
+    text = '# <a id="custom"></a>Custom adapters\n\n## <img src="logo.png"> Logo\n\n# The `<a href>` of Vec<T>\n'
+    found = titles(text, "markdown")
+    assert found == ["Custom adapters", "Custom adapters > Logo", "The <a href> of Vec<T>"]
+
+
 def test_the_signature_of_a_section_is_its_heading() -> None:
     found = outline_chunk("# A\n\n## B `c`\n", "markdown").parts
     assert [part.signature for part in found] == ["A", "B c"]

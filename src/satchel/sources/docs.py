@@ -88,8 +88,8 @@ def _sections(lines: Sequence[str], headings: Sequence[Heading]) -> Iterator[Par
     else:
         first = 0
     path: list[Heading] = []
-    companion_finder = [heading.row for heading in headings[1:]] + [end]
-    for heading, follower in zip(headings, companion_finder, strict=True):
+    followers = [heading.row for heading in headings[1:]] + [end]
+    for heading, follower in zip(headings, followers, strict=True):
         while path and path[-1].level >= heading.level:
             path.pop()
         path.append(heading)
@@ -145,6 +145,7 @@ _NO_PARAGRAPH = pattern(r" {0,3}(?:[>|#]|[-*+][ \t]|\d+[.)][ \t])| {4}|\t|\s*\Z"
 _LINK = pattern(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 _ANCHOR = pattern(r"[ \t]*\{[#.:][^{}]*\}\Z")
 _ROLE = pattern(r":[\w:+-]+:(?=`)")
+_TAG = pattern(r"(?<!`)(?:<(?:a|img|span)\s[^<>]*>|</(?:a|span)>)")
 
 
 def markdown(lines: Sequence[str]) -> Iterator[Heading]:
@@ -174,8 +175,8 @@ def markdown(lines: Sequence[str]) -> Iterator[Heading]:
 
 
 def _plain(title: str) -> str:
-    """Return a title without links, anchors, roles and emphasis."""
-    text = _ANCHOR.sub("", _ROLE.sub("", _LINK.sub(r"\1", title)))
+    """Return a title without links, anchors, roles and emphasis, also if they are written as HTML."""
+    text = _ANCHOR.sub("", _ROLE.sub("", _LINK.sub(r"\1", _TAG.sub("", title))))
     return " ".join(text.replace("`", "").replace("**", "").split())[:MAX_TITLE].strip()
 
 

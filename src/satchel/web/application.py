@@ -67,9 +67,12 @@ class LaterMcp:
         """Run what was loaded: the SDK has to begin and to end in the same task."""
         await self._is_wanted.wait()
         if self._mounted is not None:
-            async with self._mounted.running():
-                self._is_running.set()
-                await self._is_over.wait()
+            try:
+                async with self._mounted.running():
+                    self._is_running.set()
+                    await self._is_over.wait()
+            finally:
+                self._is_running.set()  # a request that waits for it fails, too
 
 
 def application(
