@@ -248,7 +248,7 @@ async def look(path: str) -> str:
 
 def test_ac_001_tools_each_call_has_the_context_of_its_situation(shop: Shop) -> None:
     engine = shop(TREE)
-    tools: Any = create_context_aware_tools(engine, {"edit_file": edit, "look": look})
+    tools: Any = create_context_aware_tools(engine, {"edit_file": edit, "look": look}, deadline_seconds=60)
     first = tools["edit_file"](str(engine.places.root / "pay/card.py"))
     assert "Tool: edit_file\nFiles: pay/card.py" in first["seen"]
     assert "No double charge" in first["seen"]
