@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.store.segments import FIELDS, LONG_LIST, decode_many, encode_postings
+from satchel.store.segments import FIELDS, decode_many, encode_postings
 
 Postings = dict[int, int]
 """Unit -> count."""
@@ -43,16 +43,6 @@ def test_postings_are_read_back_as_they_were_written(found: list[tuple[Postings,
 def test_many_blobs_read_at_once_say_the_same_as_one_after_the_other(found: list[tuple[Postings, ...]]) -> None:
     for index, (owners, decoded, counts) in enumerate(decode_many(blobs_of(found))):
         expected = [(term, *row) for term, fields in enumerate(found) for row in sorted(fields[index].items())]
-        assert list(zip(owners.tolist(), decoded.tolist(), counts.tolist(), strict=True)) == expected
-
-
-@pytest.mark.parametrize("step", [1, 300, 70_000])
-def test_long_lists_are_read_back_between_short_ones(step: int) -> None:
-    short: Postings = {3: 1}
-    long: Postings = {number * step: number % 255 + 1 for number in range(LONG_LIST + 1)}
-    found: list[tuple[Postings, ...]] = [(short, long, {}, short, {}), (long, short, long, {}, long)]
-    for index, (owners, decoded, counts) in enumerate(decode_many(blobs_of(found))):
-        expected = [(term, *row) for term, fields in enumerate(found) for row in fields[index].items()]
         assert list(zip(owners.tolist(), decoded.tolist(), counts.tolist(), strict=True)) == expected
 
 
