@@ -128,11 +128,8 @@ def test_scores_after_edits_and_merges_equal_those_of_a_store_that_was_just_open
                 writer.merge(lambda: False)
         other = SqliteStore(folder / "index.db")
         kept, fresh = store.lexicon(Kind.CODE), other.lexicon(Kind.CODE)
-        found, expected = bm25.score(kept, TERMS), bm25.score(fresh, TERMS)
-        for one, two in zip(found[:7], expected[:7], strict=True):
+        for one, two in zip(bm25.score(kept, TERMS)[:8], bm25.score(fresh, TERMS)[:8], strict=True):
             assert one.tobytes() == two.tobytes()
-        assert found.chunk_matched.tobytes() == expected.chunk_matched.tobytes()
-        assert found.document_matched.tobytes() == expected.document_matched.tobytes()
         idf = bm25.score(kept, TERMS).chunk_occurrences.idf.tolist()
         rarities = [term.weight * value for term, value in zip(TERMS, idf, strict=True)]
         assert [*bm25.rarities(kept, TERMS).values()] == [*bm25.rarities(fresh, TERMS).values()] == rarities

@@ -7,15 +7,15 @@ BM25 extension to multiple weighted fields". The numbers are in `weights.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from satchel import lazy_numpy as np
 from satchel.search import weights
 from satchel.search.query import QueryTerm
-from satchel.store.segments import Field, IntArray, Lexicon
+from satchel.store.segments import IntArray, Lexicon, Run
 from satchel.text import EXACT_MARK
 
 if TYPE_CHECKING:
@@ -24,80 +24,30 @@ if TYPE_CHECKING:
 FloatArray: TypeAlias = "npt.NDArray[np.float64]"
 
 
-_Part = tuple["npt.NDArray[np.uint32]", "npt.NDArray[np.float32]"]
-"""The units that contain a term, each once, ascending, and its weighted frequency there, which is a sum of halves."""
-
-BLOCK = 32_768
-"""Units that are scored at once: what is computed for them stays in the cache of a processor."""
-
-
 class Occurrences(NamedTuple):
-    """The units of a level that contain each term.
+    """The units that contain each term, one term after the other, with its saturated frequency there, 0 in dead ones.
 
-    `parts` are those of all segments, each with the number of its term, ascending. `sizes` are the numbers of units of
-    each term, `counts` those of live ones, and `idf` is its rarity, 0 for a term that occurs in none.
+    `sizes` are the numbers of units of each term, `counts` those of live ones, and `idf` is its rarity, 0 for a term
+    that occurs in none. `dead` are the dead units of the level.
     """
 
-    level: _Level
-    parts: Sequence[tuple[int, _Part]]
+    units: IntArray
+    saturated: FloatArray
     sizes: IntArray
     counts: IntArray
     idf: FloatArray
+    dead: IntArray
 
-    @property
-    def units(self) -> IntArray:
-        """The units of all terms, one term after the other."""
-        return _joined_parts(self.parts)[0]
+    def sum(self, weights: Sequence[float], total: int) -> FloatArray:
+        """Return BM25 of each of `total` units, term by term in their order."""
+        factors = np.repeat(np.asarray(weights) * self.idf, self.sizes)
+        return np.bincount(self.units, self.saturated * factors, total).astype(np.float64, copy=False)
 
-    @property
-    def saturated(self) -> FloatArray:
-        """The saturated frequency in each of `units`, 0 in dead ones."""
-        return self.level.saturated(*_joined_parts(self.parts))
-
-    def sums(self, *weights: Sequence[float]) -> list[FloatArray]:
-        """Return BM25 of each unit for each weighting of the terms, added up term by term in their order."""
-        factors = [np.asarray(weighting) * self.idf for weighting in weights]
-        sums = [np.zeros(self.level.total) for _ in weights]
-        for numbers, sizes, units, frequency in self._blocks():
-            saturated = self.level.saturated(units, frequency)
-            for scores, factor in zip(sums, factors, strict=True):
-                weighed = np.repeat(factor[numbers], sizes)
-                weighed *= saturated
-                np.add.at(scores, units, weighed)
+    def masses(self, masses: Sequence[float] | FloatArray, total: int) -> FloatArray:
+        """Return the summed masses of the terms that each of `total` units contains, 0 for dead ones."""
+        sums = np.bincount(self.units, np.repeat(masses, self.sizes), total).astype(np.float64, copy=False)
+        sums[self.dead] = 0.0
         return sums
-
-    def masses(self, masses: Sequence[float] | FloatArray, share: float = 1.0) -> FloatArray:
-        """Return the summed masses of the terms that each unit contains, 0 for dead ones, times `share`."""
-        sums, values = np.zeros(self.level.total), np.asarray(masses)
-        for numbers, sizes, units, _ in self._blocks():
-            np.add.at(sums, units, np.repeat(values[numbers], sizes))
-        sums[self.level.dead] = 0.0
-        sums *= share
-        return sums
-
-    def _blocks(self) -> Iterator[tuple[list[int], list[int], IntArray, FloatArray]]:
-        """Yield numbers of terms, the number of units of each, these units and the frequencies there."""
-        if len(self.parts) and self.sizes.sum() <= BLOCK:
-            yield _block(self.parts)
-            return
-        block: list[tuple[int, _Part]] = []
-        room = BLOCK
-        for number, (units, frequency) in self.parts:
-            start = 0
-            while start < len(units):
-                end = min(start + room, len(units))
-                block.append((number, (units[start:end], frequency[start:end])))
-                room -= end - start
-                start = end
-                if not room:
-                    yield _block(block)
-                    block, room = [], BLOCK
-        if block:
-            yield _block(block)
-
-
-def _block(parts: Sequence[tuple[int, _Part]]) -> tuple[list[int], list[int], IntArray, FloatArray]:
-    return [number for number, _ in parts], [len(units) for _, (units, _) in parts], *_joined_parts(parts)
 
 
 class Scores(NamedTuple):
@@ -106,8 +56,8 @@ class Scores(NamedTuple):
     `title` is BM25 of the title's terms alone on chunks. `name` is the idf mass of terms in a path or defined name, by
     document; `stem` is the share (0 to 1) of the title in what a file is called, times the share of the latter that is
     in the title. `matched` is the absolute share (0 to 1) of the question's idf mass that a unit contains, without
-    guessed names: the sum of its `masses` times `share`. `term_shares` is that of each term, also of those in dead
-    units alone. `title_mass` is the idf mass of the title.
+    guessed names; `term_shares` is that of each term, also of those in dead units alone. `title_mass` is the idf mass
+    of the title.
     """
 
     span: FloatArray
@@ -117,61 +67,60 @@ class Scores(NamedTuple):
     name: FloatArray
     stem: FloatArray
     span_matched: FloatArray
+    chunk_matched: FloatArray
+    document_matched: FloatArray
     title_mass: float
     chunk_occurrences: Occurrences
-    document_occurrences: Occurrences
-    masses: FloatArray
-    share: float
     term_shares: FloatArray
 
-    @property
-    def chunk_matched(self) -> FloatArray:
-        """The matched share of each chunk, computed anew: most questions do without it."""
-        return self.chunk_occurrences.masses(self.masses, self.share)
 
-    @property
-    def document_matched(self) -> FloatArray:
-        """The matched share of each document, computed anew."""
-        return self.document_occurrences.masses(self.masses, self.share)
-
+_Run = tuple[IntArray, IntArray, FloatArray]
+"""Number of a term, unit, weighted frequency there: parallel columns, ascending by term, then by unit."""
 
 DENSE = 8
-"""Adding up in a table with a place for every unit is faster than sorting if there are at most so many places for each
-that is added."""
+"""Adding up in a table with a place for every key is faster than sorting if there are at most so many places a key."""
+
+
+_Part = tuple["npt.NDArray[np.uint32]", "npt.NDArray[np.float32]"]
+"""The units of a segment that contain a term, each once, and its weighted frequency there, which is a sum of halves."""
 
 
 class _Level:
     """The units of one level of a lexicon, with their length normalisation. Immutable."""
 
-    def __init__(self, live: npt.NDArray[np.bool_], lengths: FloatArray, k1: float, b: float) -> None:
-        self.total, self._live = len(live), live
+    def __init__(self, number: int, live: npt.NDArray[np.bool_], lengths: FloatArray, k1: float, b: float) -> None:
+        self.number, self.total = number, len(live)
         self._count = int(live.sum())
-        self.dead = np.flatnonzero(~live)
+        self._dead = np.flatnonzero(~live)
         average = lengths[live].sum() / max(self._count, 1)
         self._norm = k1 * (1 - b + b * lengths / max(average, 1.0))
-        self._norm[self.dead] = np.inf
+        self._norm[self._dead] = np.inf
         self._k1 = k1
 
-    def saturated(self, units: IntArray, frequency: FloatArray) -> FloatArray:
-        """Return the saturated frequency in each of these units, 0 in dead ones."""
-        norm = self._norm.take(units)
-        norm += frequency
-        saturated = frequency * (self._k1 + 1)
-        saturated /= norm
-        return saturated
+    def joined(self, parts: Sequence[_Run], term_count: int) -> _Run:
+        """Join the fields of several terms, at least one: each unit of a term comes once."""
+        terms, units, frequency = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        if sum(len(part[0]) > 0 for part in parts) <= 1:
+            return terms, units, frequency
+        keys, frequency = _summed(terms * self.total + units, frequency, term_count * self.total)
+        return *np.divmod(keys, self.total), frequency
 
     def occurrences(self, found: Sequence[tuple[int, _Part]], term_count: int) -> Occurrences:
         """Return the units that contain each term, from its parts in all segments, each with the number of the term."""
+        units, frequency = _joined_parts(found)
         sizes = counts = _sizes(found, term_count)
-        if len(self.dead):
-            places = np.flatnonzero(~self._live[_joined_parts(found)[0]])
-            owners = np.searchsorted(np.cumsum(sizes), places, side="right")
+        norm = self._norm.take(units)
+        if len(self._dead):
+            owners = np.searchsorted(np.cumsum(sizes), np.flatnonzero(np.isinf(norm)), side="right")
             counts = sizes - np.bincount(owners, minlength=term_count)
-        return Occurrences(self, found, sizes, counts, self._rarities(counts))
+        norm += frequency
+        frequency *= self._k1 + 1
+        frequency /= norm
+        return Occurrences(units, frequency, sizes, counts, self._rarities(counts), self._dead)
 
     def rarities(self, found: Sequence[tuple[int, _Part]], term_count: int) -> FloatArray:
         """Return `Occurrences.idf` alone, for which the units are read only where some are dead."""
-        return self.occurrences(found, term_count).idf if len(self.dead) else self._rarities(_sizes(found, term_count))
+        return self.occurrences(found, term_count).idf if len(self._dead) else self._rarities(_sizes(found, term_count))
 
     def _rarities(self, counts: IntArray) -> FloatArray:
         return np.where(counts > 0, _rarity(self._count, counts), 0.0)
@@ -189,6 +138,19 @@ def _joined_parts(found: Sequence[tuple[int, _Part]]) -> tuple[IntArray, FloatAr
     nothing = np.zeros((1, 0), dtype=np.uint32)
     units = np.concatenate([part[0] for _, part in found] or nothing, dtype=np.int64)
     return units, np.concatenate([part[1] for _, part in found] or nothing, dtype=np.float64)
+
+
+def _summed(keys: IntArray, values: FloatArray, key_count: int) -> tuple[IntArray, FloatArray]:
+    """Return the distinct keys, ascending, and the sum of the positive values of each."""
+    if key_count <= DENSE * len(keys):
+        table = np.bincount(keys, values, key_count)
+        distinct: IntArray = np.flatnonzero(table)
+        return distinct, table[distinct].astype(np.float64, copy=False)
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    begins = _begins(ordered[1:] != ordered[:-1])
+    sums: FloatArray = np.add.reduceat(values[order], begins)
+    return ordered[begins], sums
 
 
 def idf(count: int, holders: int) -> float:
@@ -219,26 +181,24 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     names = np.where(in_spans.counts > 0, in_documents.idf * in_names, 0.0).tolist()
     share = 1.0 / mass if mass else 0.0
     shares = in_chunks.idf * asked
-    (in_span,), (in_chunk, in_title) = in_spans.sums(term_weights), in_chunks.sums(term_weights, titles)
-    (in_document,) = in_documents.sums(term_weights)
+    spans, chunks, documents = map(len, (lexicon.live_span, lexicon.live_chunk, lexicon.live_document))
     return Scores(
-        in_span,
-        in_chunk,
-        in_document,
-        in_title,
-        named.masses(names),
-        _stem_shares(stems, terms, len(in_document)),
-        in_spans.masses(shares, share),
+        in_spans.sum(term_weights, spans),
+        in_chunks.sum(term_weights, chunks),
+        in_documents.sum(term_weights, documents),
+        in_chunks.sum(titles, chunks),
+        named.masses(names, documents),
+        _stem_shares(stems, terms, documents),
+        in_spans.masses(shares, spans) * share,
+        in_chunks.masses(shares, chunks) * share,
+        in_documents.masses(shares, documents) * share,
         title_mass,
         in_chunks,
-        in_documents,
-        shares,
-        share,
         rarities * asked * share,
     )
 
 
-def _stem_shares(stems: _Stems, terms: Sequence[QueryTerm], total: int) -> FloatArray:
+def _stem_shares(stems: _Run, terms: Sequence[QueryTerm], total: int) -> FloatArray:
     """Return `Scores.stem`: `json reader` says all of `JsonReader.java`, two of three terms of `JsonTokenReader.java`.
 
     In a long title each word is a small share, so what a file is called decides little there.
@@ -255,7 +215,7 @@ def _stem_shares(stems: _Stems, terms: Sequence[QueryTerm], total: int) -> Float
 def chunk_scores(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = False) -> FloatArray:
     """Return `score(...).chunk` alone; with the same `files` both read the words once."""
     found = _in_chunks(lexicon, terms, files=files)
-    return found.sums([term.weight for term in terms])[0]
+    return found.sum([term.weight for term in terms], len(lexicon.columns.chunk_row))
 
 
 def rarities(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> dict[str, float]:
@@ -282,14 +242,8 @@ def holders(lexicon: Lexicon, terms: Sequence[QueryTerm], *, hidden: bool = Fals
 _Parts = tuple[_Part | None, ...]
 """The parts of a term in a segment: spans, chunks, documents, documents that are named with it, and called with it."""
 
-_Stems = tuple[IntArray, IntArray, FloatArray]
-"""Number of a term, a file that is called with it, the number of terms in the stem of that file: parallel columns."""
 
-_PART_LEVELS = (0, 1, 2, 2, 2)
-"""Their levels, as those of `FIELD_LEVELS`."""
-
-
-def _found(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool) -> tuple[list[Occurrences], _Stems]:
+def _found(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool) -> tuple[list[Occurrences], _Run]:
     """Return the occurrences of the terms at the levels of `_Parts`, at that of chunks alone without `files`.
 
     The second value are the files that are called with a term, with the number of terms in their stem.
@@ -320,7 +274,7 @@ def _parts_of(
     """Return the levels, and the parts of each term with its number, one segment after the other."""
     bends = weights.K1, weights.B, weights.FILE_K1, weights.FILE_B
     levels: tuple[_Level, ...] = lexicon.derived((_Level, bends), lambda: _levels(lexicon, *bends))
-    make = partial(_hold, lexicon, files)
+    make = partial(_hold, lexicon, levels, files)
     held = lexicon.in_segments((_found, files, weights.FIELD_WEIGHTS), [term.term for term in terms], _size, make)
     return levels, [
         (number, parts) for number, row in enumerate(zip(*held, strict=True)) for parts in row if any(parts)
@@ -332,62 +286,39 @@ def _of_level(index: int, every: Sequence[tuple[int, _Parts]]) -> list[tuple[int
 
 
 def _levels(lexicon: Lexicon, k1: float, b: float, file_k1: float, file_b: float) -> tuple[_Level, ...]:
-    spans = _Level(lexicon.live_span, lexicon.span_length, k1, b)
-    chunks = _Level(lexicon.live_chunk, lexicon.chunk_length, k1, b)
-    documents = _Level(lexicon.live_document, lexicon.document_length, file_k1, file_b)
+    spans = _Level(0, lexicon.live_span, lexicon.span_length, k1, b)
+    chunks = _Level(1, lexicon.live_chunk, lexicon.chunk_length, k1, b)
+    documents = _Level(2, lexicon.live_document, lexicon.document_length, file_k1, file_b)
     return spans, chunks, documents, documents, documents
 
 
-def _hold(lexicon: Lexicon, files: bool, terms: Sequence[str], segments: Sequence[int]) -> list[list[_Parts]]:
+def _hold(
+    lexicon: Lexicon, levels: Sequence[_Level], files: bool, terms: Sequence[str], segments: Sequence[int]
+) -> list[list[_Parts]]:
     # Terms are read together as long as they cannot have more spans than this, so that memory stays bounded.
-    size = max(4_000_000 // max(sum(lexicon.segment_spans[index] for index in segments), 1), 1)
-    firsts = [lexicon.firsts[[*segments], level] for level in _PART_LEVELS]
+    size = max(1_000_000 // max(sum(lexicon.segment_spans[index] for index in segments), 1), 1)
     held: list[list[_Parts]] = [[] for _ in segments]
-    for batch in (terms[start : start + size] for start in range(0, len(terms), size)):
-        runs = lexicon.runs(batch, segments)
-        ends = [np.searchsorted(run[0], np.arange(len(batch)), side="right").tolist() for run in runs]
-        for bounds in zip(*(pairwise([0, *column]) for column in ends), strict=True):
-            fields = [
-                (run[1][start:end], run[2][start:end]) if start < end else None
-                for run, (start, end) in zip(runs, bounds, strict=True)
-            ]
-            shares = map(_divided, _parts(lexicon, fields, files=files), firsts)
-            for held_parts, parts in zip(held, zip(*shares, strict=True), strict=True):
-                held_parts.append(parts)
+    for batch in (terms[at : at + size] for at in range(0, len(terms), size)):
+        spread = _spread(lexicon, lexicon.runs(batch, segments), files=files)
+        by_level = [_parts(lexicon, *level, len(batch), segments) for level in zip(levels, spread, strict=True)]
+        for held_parts, parts in zip(held, zip(*by_level, strict=True), strict=True):
+            held_parts += zip(*parts, strict=True)
     return held
 
 
-def _divided(part: _Weighed | None, firsts: IntArray) -> list[_Part | None]:
-    """Return the share of each segment in a part, as the numbers that are kept."""
-    if part is None:
-        return [None] * len(firsts)
-    units, frequency = part[0].astype(np.uint32), part[1].astype(np.float32)
-    if len(firsts) == 1:
-        return [(units, frequency)]
-    bounds = pairwise([*np.searchsorted(units, firsts).tolist(), len(units)])
+def _parts(
+    lexicon: Lexicon, level: _Level, runs: Sequence[_Run], term_count: int, segments: Sequence[int]
+) -> list[list[_Part | None]]:
+    """Return for each of these segments the part of each term at a level."""
+    if not runs:
+        return [[None] * term_count for _ in segments]
+    terms, units, frequency = level.joined(runs, term_count)
+    shares = divided(lexicon, level.number, terms, units, term_count, segments)
     # Each is a copy, because a part of an array keeps all of it.
-    return [(units[start:end].copy(), frequency[start:end].copy()) if start < end else None for start, end in bounds]
-
-
-def _parts(lexicon: Lexicon, fields: Sequence[Field | None], *, files: bool) -> tuple[_Weighed | None, ...]:
-    """Return the parts of a term in a segment; without `files` those in chunks alone."""
-    columns = lexicon.columns
-    *weighed, called = fields
-    body, named, signed, placed = [
-        field and (field[0], field[1].astype(np.float32) * np.float32(weight))
-        for field, weight in zip(weighed, weights.FIELD_WEIGHTS, strict=True)
+    kept = units.astype(np.uint32), frequency.astype(np.float32)
+    return [
+        [(kept[0][own].copy(), kept[1][own].copy()) if own.start < own.stop else None for own in row] for row in shares
     ]
-    inside = _by_owner(body, columns.span_chunk)
-    chunks = [inside, named, signed, _expanded(placed, lexicon.document_first_chunk, lexicon.document_chunk_count)]
-    in_chunks = _joined(chunks, len(lexicon.live_chunk))
-    if not files:
-        return None, in_chunks, None, None, None
-    spans = [body, *(_expanded(part, lexicon.chunk_first_span, lexicon.chunk_span_count) for part in (named, signed))]
-    spans.append(_expanded(placed, lexicon.document_first_span, lexicon.document_span_count))
-    documents = [*(_by_owner(part, columns.chunk_document) for part in (inside, named, signed)), placed]
-    total = len(lexicon.live_document)
-    named_files = _joined([documents[1], placed], total)
-    return _joined(spans, len(lexicon.live_span)), in_chunks, _joined(documents, total), named_files, called
 
 
 def divided(
@@ -407,6 +338,25 @@ def divided(
 def _size(parts: _Parts) -> int:
     # A unit and its frequency take 8 bytes, and each of the arrays a hundred besides.
     return 200 + sum(300 + 8 * len(part[0]) for part in parts if part is not None)
+
+
+def _spread(lexicon: Lexicon, fields: Sequence[Run], *, files: bool) -> tuple[list[_Run], ...]:
+    """Return the weighted frequencies of terms at each level by field, the documents named and called with them."""
+    columns = lexicon.columns
+    *weighed, called = fields
+    body, named, signed, placed = [
+        (terms, units, counts.astype(np.float64) * weight)
+        for (terms, units, counts), weight in zip(weighed, weights.FIELD_WEIGHTS, strict=True)
+    ]
+    inside = _sum_runs(body, columns.span_chunk)
+    chunk = [inside, named, signed, _expand(placed, lexicon.document_first_chunk, lexicon.document_chunk_count)]
+    if not files:
+        return [], chunk, [], [], []
+    in_chunks = [_expand(run, lexicon.chunk_first_span, lexicon.chunk_span_count) for run in (named, signed)]
+    in_files = _expand(placed, lexicon.document_first_span, lexicon.document_span_count)
+    inside, named, signed = (_sum_runs(run, columns.chunk_document) for run in (inside, named, signed))
+    stems = (*called[:2], called[2].astype(np.float64))
+    return [body, *in_chunks, in_files], chunk, [inside, named, signed, placed], [named, placed], [stems]
 
 
 def best_of_each(values: FloatArray, first: IntArray, counts: IntArray) -> FloatArray:
@@ -442,35 +392,14 @@ def threshold(values: FloatArray, count: int) -> float:
     return float(np.partition(values, -count)[-count])
 
 
-_Weighed = tuple[IntArray, "npt.NDArray[Any]"]
-"""A part as it is computed."""
-
-
-def _joined(parts: Sequence[_Weighed | None], total: int) -> _Weighed | None:
-    """Join the parts of several fields of a term at a level of `total` units."""
-    present = [part for part in parts if part is not None]
-    if len(present) <= 1:
-        return present[0] if present else None
-    if total <= DENSE * sum([len(units) for units, _ in present]):
-        table = np.zeros(total, dtype=np.float32)
-        for units, values in present:
-            np.add.at(table, units, values)
-        distinct = np.flatnonzero(table != 0)  # of booleans, which is faster
-        return distinct, table[distinct]
-    units, values = (np.concatenate(columns) for columns in zip(*present, strict=True))
-    order = np.argsort(units, kind="stable")
-    ordered = units[order]
-    begins = _begins(ordered[1:] != ordered[:-1])
-    return ordered[begins], np.add.reduceat(values[order], begins)
-
-
-def _by_owner(part: _Weighed | None, owner: IntArray) -> _Weighed | None:
-    """Add up the values over the units of each owner, which are neighbours."""
-    if part is None:
-        return None
-    owners = owner[part[0]]
-    begins = _begins(owners[1:] != owners[:-1])
-    return owners[begins], np.add.reduceat(part[1], begins)
+def _sum_runs(run: _Run, owner: IntArray) -> _Run:
+    """Sum the values of each term over the units of one owner, which are neighbours."""
+    terms, units, values = run
+    if not len(units):
+        return run
+    owners = owner[units]
+    begins = _begins((owners[1:] != owners[:-1]) | (terms[1:] != terms[:-1]))
+    return terms[begins], owners[begins], np.add.reduceat(values, begins)
 
 
 def _begins(differs: npt.NDArray[np.bool_]) -> IntArray:
@@ -478,12 +407,10 @@ def _begins(differs: npt.NDArray[np.bool_]) -> IntArray:
     return np.flatnonzero(np.concatenate(([True], differs)))
 
 
-def _expanded(part: _Weighed | None, first: IntArray, counts: IntArray) -> _Weighed | None:
-    """Return all members of the units of a part, `first`..`first + counts`, each with the value of its unit."""
-    if part is None:
-        return None
-    units, values = part
+def _expand(run: _Run, first: IntArray, counts: IntArray) -> _Run:
+    """Return all members of the units of a run, `first`..`first + counts`, each with the value of its unit."""
+    terms, units, values = run
     sizes = counts[units]
     ends = np.cumsum(sizes)
-    members = np.arange(int(ends[-1])) + np.repeat(first[units] - (ends - sizes), sizes)
-    return members, np.repeat(values, sizes)
+    members = np.arange(len(units) and int(ends[-1])) + np.repeat(first[units] - (ends - sizes), sizes)
+    return np.repeat(terms, sizes), members, np.repeat(values, sizes)

@@ -395,11 +395,11 @@ class Surroundings(Struct, frozen=True):
         scores, matched = np.zeros(self.order.size), np.zeros(self.order.size)
         masses = np.asarray(term_weights) * found.idf
         whole = float(np.asarray(term_weights) @ np.where(found.counts > 0, found.idf, self.rarest)) or 1.0
-        ends, units, saturated = np.cumsum(found.sizes).tolist(), found.units, found.saturated
+        ends = np.cumsum(found.sizes).tolist()
         for mass, begin, end in zip(masses.tolist(), [0, *ends], ends, strict=False):
             if mass > 0:
-                chunks = units[begin:end]
-                scores += mass * self.joined(saturated[begin:end], chunks)
+                chunks = found.units[begin:end]
+                scores += mass * self.joined(found.saturated[begin:end], chunks)
                 matched += mass * np.minimum(self.joined(np.ones(end - begin), chunks), 1.0)
         return scores[self.order.place] * self.worth, matched[self.order.place] / whole
 
