@@ -138,7 +138,7 @@ def test_a_proxy_whose_server_reads_nothing_ends_with_its_parent(root: Path) -> 
         assert process.stdin is not None
         assert process.stdout is not None
         own = int(process.stdout.readline())
-        for _ in range(150):  # more than the pipe to the server holds, less than both pipes do
+        for _ in range(100):  # more than the pipe to the server holds, less than both pipes do
             process.stdin.write(b'{"jsonrpc":"2.0","method":"seen","params":"' + b"x" * 950 + b'"}\n')
         process.stdin.flush()
         process.kill()
