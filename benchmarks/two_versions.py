@@ -175,18 +175,11 @@ class Version:
 
 
 class Conversation:
-    """`satchel mcp` of a version as a client talks to it, from its start to its end."""
+    """`satchel mcp` of a version as a client talks to it: it starts with the first question."""
 
     def __init__(self, version: Version) -> None:
-        self._begun = time.perf_counter()
-        self._process = subprocess.Popen(
-            version.words("mcp"), cwd=version.tree, env=version.environment, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
+        self._version = version
         self._number = 0
-        client = {"name": "benchmark", "version": "1"}
-        self._request("initialize", protocolVersion=PROTOCOL, capabilities={}, clientInfo=client)
-        self._say({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def _say(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
@@ -203,9 +196,17 @@ class Conversation:
                 return answer
 
     def first(self, question: str) -> Lap:
-        """The first question; what is measured began with the start of the process."""
+        """Start the server and ask it the first question, from nothing to its answer."""
+        begun = time.perf_counter()
+        self._process = subprocess.Popen(
+            self._version.words("mcp"), cwd=self._version.tree, env=self._version.environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        client = {"name": "benchmark", "version": "1"}
+        self._request("initialize", protocolVersion=PROTOCOL, capabilities={}, clientInfo=client)
+        self._say({"jsonrpc": "2.0", "method": "notifications/initialized"})
         self._ask(question)
-        wall = time.perf_counter() - self._begun
+        wall = time.perf_counter() - begun
         return Lap(wall, processor_of(self._process.pid), os.getloadavg()[0])
 
     def call(self, question: str) -> Lap:

@@ -17,8 +17,8 @@ Fetch = Callable[[list[Key]], Mapping[Key, Value]]
 Make = Callable[[list[Key], tuple[int, ...]], Sequence[Sequence[Value]]]
 """Takes keys and the positions of the caches that lack all of them, and returns their values for each of these."""
 
-MAX_BYTES = 48_000_000
-"""Bytes of all caches together, by estimate: those of some four hundred answers about a repository of 700 files."""
+MAX_BYTES = 34_000_000
+"""Bytes of all caches together, by estimate: those of a hundred answers about a repository of 700 files."""
 
 _every: WeakSet[Cache[Any, Any]] = WeakSet()
 _guard = RLock()
