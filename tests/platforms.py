@@ -1,9 +1,9 @@
 """Windows and macOS as a program sees them: the names that the standard library lacks there, and a disk of macOS.
 
-    python -m tests.platforms win32 '[["index"], ["ask", "where is it?"], ["hook", "prompt"]]' EVENT
+    python -m tests.platforms win32 '[["index"], ["ask", "who?"], ["hook", "prompt"]]' '[{"prompt": "who?"}]'
 
 Runs the commands one after the other in one process in which satchel, not the standard library, sees another system;
-prints the exit code and the output of each as JSON. EVENT is the input of a hook.
+prints the exit code and the output of each as JSON. Each hook reads the next of the events.
 Which names a system has is read from the stubs of the type checker, so no list has to be kept.
 """
 
@@ -163,5 +163,8 @@ def run(words: list[str], event: bytes) -> tuple[int, str]:
 
 if __name__ == "__main__":
     become(sys.argv[1])
-    event = sys.argv[3].encode() if len(sys.argv) > 3 else b""
-    print(json.dumps([run(words, event) for words in json.loads(sys.argv[2])]))
+    events = iter(json.loads(sys.argv[3]))
+    asked = [
+        (words, json.dumps(next(events)).encode() if words[0] == "hook" else b"") for words in json.loads(sys.argv[2])
+    ]
+    print(json.dumps([run(words, event) for words, event in asked]))
