@@ -91,11 +91,11 @@ def _notes(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator
         rows = _note_rows(store, {target for _, _, target in edges})
         for source, type_, target in edges:
             if target in rows:
-                yield source, type_, Direction.OUT, rows[target]
+                yield source, EdgeType(type_), Direction.OUT, rows[target]
     if incoming := _types(moves, Direction.IN):
         rows = {note.natural_key: note.row for note in notes}
         for source, type_, target in store.edges_to(sorted(rows), incoming):
-            yield rows[target], type_, Direction.IN, source
+            yield rows[target], EdgeType(type_), Direction.IN, source
 
 
 def _note_rows(store: Store, keys: Collection[str]) -> dict[str, int]:

@@ -248,7 +248,7 @@ def relink(store: Store, writer: Writer, broken_links: str) -> None:
     relations_by_row |= dict(_folder_relations(store, files))
     stored: dict[int, set[Relation]] = {row: set() for row in relations_by_row}
     for row, kind, target in store.edges_from(list(relations_by_row), list(EdgeType)):
-        stored[row].add((kind, target))
+        stored[row].add((EdgeType(kind), target))
     writer.relate({row: sorted(relations) for row, relations in relations_by_row.items() if relations != stored[row]})
     broken.sort()
     problems = [

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
@@ -77,9 +78,6 @@ _DOCUMENT_COLUMNS = (
     "created, updated, importance, origin, first_chunk, last_chunk, workspace"
 )
 _CHUNK_COLUMNS = 'row, document, role, name, twin, start, "end", signature, summary'
-_EDGE_TYPES: Mapping[str, EdgeType] = {
-    str(kind_name): kind_name for kind_name in EdgeType
-}  # a third of the time of `EdgeType(name)`
 _EMBEDDED = f"NOT (kind = '{Kind.CODE}' AND CAST(secondary AS integer) > 0)"  # documents whose chunks may have vectors
 _UNREADABLE = (ValueError, IndexError, struct.error, zlib.error)
 
@@ -246,7 +244,7 @@ class Store(ABC):
         """Return keys of visible documents in order."""
         in_sight, bindings = self._in_sight(2)
         rows = self._rows(f"SELECT key FROM documents WHERE kind = $1 AND {in_sight} ORDER BY key", (kind, *bindings))
-        return (row[0] for row in rows)
+        return chain.from_iterable(rows)
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
         """Return documents by id; unknown and broken ones are left out."""
@@ -339,11 +337,11 @@ class Store(ABC):
             {*rows, *self._rows_in(f"SELECT id, key FROM documents WHERE stem {self._lists.within(1)}", stems)}
         )
 
-    def edges_from(self, rows: Sequence[int], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
+    def edges_from(self, rows: Sequence[int], types: Sequence[EdgeType]) -> list[tuple[int, str, str]]:
         """Return (source row, type, target) of the edges from these chunks."""
         return self._edges("source", rows, types, "source, type, target")
 
-    def edges_to(self, targets: Sequence[str], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
+    def edges_to(self, targets: Sequence[str], types: Sequence[EdgeType]) -> list[tuple[int, str, str]]:
         """Return (source row, type, target) of the edges to one of these names or paths."""
         return self._edges("target", targets, types, "target, type, source")
 
@@ -356,12 +354,10 @@ class Store(ABC):
 
     def _edges(
         self, column: str, values: Sequence[Any], types: Sequence[EdgeType], order: str
-    ) -> list[tuple[int, EdgeType, str]]:
+    ) -> list[tuple[int, str, str]]:
         chosen = f"{column} {self._lists.within(1)} AND type {self._lists.within(2)}"
         sql = f"SELECT source, type, target FROM edges WHERE {chosen} ORDER BY {order}"
-        rows = self._rows_in(sql, values, (self._lists.bound(types),))
-        with self._decoding():
-            return [(source, _EDGE_TYPES.get(name) or EdgeType(name), target) for source, name, target in rows]
+        return self._rows_in(sql, values, (self._lists.bound(types),))
 
     def lexicon(self, kind: Kind) -> Lexicon:
         """Return the words of one kind at this revision."""
@@ -524,7 +520,7 @@ def _document(row: Sequence[Any]) -> Document:
     values = list(row)
     values[1] = Kind(values[1])
     values[9] = bool(values[9])
-    values[11] = tuple(json.loads(values[11]))
+    values[11] = () if values[11] == "[]" else tuple(json.loads(values[11]))
     values[12] = _file_fields(values[12]) if values[1] in LINE_KINDS else json.loads(values[12])
     return Document(*values)
 
