@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial, reduce
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
@@ -314,7 +315,7 @@ class _PlaceFinder:
         for span in spans:
             file.parse(*span)
         followed = self._followed(file, ranges)
-        file.parse_bindings(followed)
+        file.parse_bindings(place for name in followed for place in file.places(name))
         self._relations.code.look_up(followed)
         if file.root is None:
             return
@@ -402,7 +403,7 @@ class _PlaceFinder:
         for row, _, other in store.edges_from(sorted(commits)[-MAX_COMMITS:], [EdgeType.TOUCHES]):
             touched[row].add(other)
         small = [files for files in touched.values() if len(files) <= search_weights.SWEEP_FILES]
-        counts = Counter(other for files in small for other in files)
+        counts = Counter(chain.from_iterable(small))
         for other, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
             if count < COMMITS_TOGETHER or 2 * count < len(small):
                 return

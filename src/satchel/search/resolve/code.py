@@ -221,10 +221,10 @@ class SourceFile:
         if self._unparsed:
             self._add(self._unparsed.intersection(self._units.over(first, last)))
 
-    def parse_bindings(self, names: Iterable[str]) -> None:
-        """Have what may bind these names for the whole file in the tree, which is parsed once for all of them."""
-        places = (place for name in names for place in self.places(name)) if self._unparsed else ()
-        self._add(self._unparsed.intersection([self._units.binding(start) for start, _ in places]))
+    def parse_bindings(self, positions: Iterable[Range]) -> None:
+        """Have what may bind the names at these places for the whole file in the tree, which is parsed once for all."""
+        if self._unparsed:
+            self._add(self._unparsed.intersection([self._units.binding(start) for start, _ in positions]))
 
     def _add(self, new: frozenset[Range]) -> None:
         if new:
@@ -301,16 +301,18 @@ class SourceFile:
 
     def occurrences_parsed(self, name: str) -> list[Node]:
         """Return every node whose text is this name and that is parsed, or may bind it for the whole file."""
-        self.parse_bindings([name])
-        return self._seen(self.places(name))
+        positions = [*self.places(name)]
+        self.parse_bindings(positions)
+        return self._seen(positions)
 
     def places(self, name: str, first: int = 0, last: int = sys.maxsize) -> Iterator[tuple[int, int]]:
         """Yield where a name is written between two offsets, in code or elsewhere."""
         written, source = name.encode(), self.source
+        size = len(written)
         start = source.find(written, first, last)
         while written and start >= 0:  # a pattern that looks behind tries every byte, and takes twenty times as long
-            end = start + len(written)
-            is_alone = _NAME_BYTES.isdisjoint(source[max(start - 1, 0) : start] + source[end : min(end + 1, last)])
+            end = start + size
+            is_alone = _NAME_BYTES.isdisjoint(source[start - 1 : start] + source[end : end + (end < last)])
             if is_alone:
                 yield start, end
             start = source.find(written, end if is_alone else start + 1, last)

@@ -48,7 +48,7 @@ class Units:
             [*self._functions, *self._classes, *self._statements], key=lambda unit: (unit[0], -unit[2])
         )
         self.parts = frozenset(
-            part for first, body, end in self._every for part in ((first, body), (body, end)) if part[0] < part[1]
+            [part for first, body, end in self._every for part in ((first, body), (body, end)) if part[0] < part[1]]
         )
 
     @property
