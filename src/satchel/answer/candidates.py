@@ -130,18 +130,8 @@ class Candidate:
 
         The value stays: candidates are put in order by it before any of them is altered.
         """
-        made: list[Candidate] = []
-
-        def later() -> Candidate:
-            if not made:
-                made.append(alter(self))
-            return made[0]
-
-        def shrink(room: float) -> Iterable[Step]:
-            shrink = later().shrink
-            return shrink(room) if shrink is not None else ()
-
-        return self.sized(lambda: later().size, lambda: later().steps, shrink)
+        later = _Altered(self, alter)
+        return self.sized(later.size, later.steps, later.shrink)
 
     def widened(self, count: int, last_line: int) -> Candidate:
         """Return it with `count` lines around its lines, within lines 1 to `last_line`; none around a declaration."""
@@ -163,3 +153,23 @@ class Candidate:
 
         shorter = None if shrink is None else lambda room: cut_steps(shrink(room))
         return self.sized(size, lambda: list(cut_steps(self.steps)), shorter)
+
+
+class _Altered:
+    """What `alter` makes of a candidate, once it is asked for."""
+
+    def __init__(self, candidate: Candidate, alter: Callable[[Candidate], Candidate]) -> None:
+        self._candidate, self._alter = candidate, alter
+
+    @unlocked_cached_property
+    def _made(self) -> Candidate:
+        return self._alter(self._candidate)
+
+    def size(self) -> float:
+        return self._made.size
+
+    def steps(self) -> Sequence[Step]:
+        return self._made.steps
+
+    def shrink(self, room: float) -> Iterable[Step]:
+        return self._made.shrink(room) if self._made.shrink is not None else ()
