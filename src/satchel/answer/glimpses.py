@@ -25,7 +25,7 @@ from satchel.types import Detail, Kind, Range
 def is_unsure(sections: Sequence[Section]) -> bool:
     """Return whether more than a few definitions of code match nearly as well as the best one."""
     candidates = [candidate for section in sections if section.kind is Kind.CODE for candidate in section.candidates]
-    minimum = max((candidate.value for candidate in candidates), default=0.0) - weights.FIND_RANGE
+    minimum = max([candidate.value for candidate in candidates], default=0.0) - weights.FIND_RANGE
     return len({candidate.chunk.id for candidate in candidates if candidate.value > minimum}) > weights.RIVALS
 
 
@@ -90,9 +90,9 @@ def _best_lines(lines: Lines, span: Range, terms: AbstractSet[str], rarities: Ma
     start, end = span
     matched = matched_terms(lines.lines[start - 1 : end], terms)
     width = weights.GLIMPSE_LINES
-    counts: dict[str, int] = {}
-    for term in chain.from_iterable(matched[:width]):  # a Counter takes longer to make than these few terms to count
-        counts[term] = counts.get(term, 0) + 1
+    counts = dict.fromkeys(sorted(set().union(*matched)), 0)
+    for term in chain.from_iterable(matched[:width]):
+        counts[term] += 1
     scores = [_coverage(counts, rarities)]
     for leaving, entering in zip(matched, matched[width:], strict=False):
         if leaving == entering:
@@ -101,7 +101,7 @@ def _best_lines(lines: Lines, span: Range, terms: AbstractSet[str], rarities: Ma
         for term in leaving - entering:
             counts[term] -= 1
         for term in entering - leaving:
-            counts[term] = counts.get(term, 0) + 1
+            counts[term] += 1
         scores.append(_coverage(counts, rarities))
     first = scores.index(max(scores))
     last = next((at for at in range(first, len(scores)) if scores[at] < scores[first]), len(scores)) - 1
@@ -111,7 +111,7 @@ def _best_lines(lines: Lines, span: Range, terms: AbstractSet[str], rarities: Ma
 
 def _coverage(counts: Mapping[str, int], rarities: Mapping[str, float]) -> float:
     """Return how well lines match that have each term so often: the second line with it adds a third of the first."""
-    return sum(rarities.get(term, 0.0) * count / (count + 1) for term, count in sorted(counts.items()))
+    return sum([rarities.get(term, 0.0) * count / (count + 1) for term, count in counts.items()])
 
 
 def _later(

@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from sys import getsizeof
 from typing import Any
@@ -73,9 +73,9 @@ class Lines:
         )
         last = min(end, len(self.lines))
         if -1 in counts[start - 1 : last]:
-            for index in range(start - 1, last):
+            for index, line in enumerate(self.lines[start - 1 : last], start - 1):
                 if counts[index] < 0:
-                    counts[index] = counter.count(f"{self.lines[index]}\n")
+                    counts[index] = counter.count(f"{line}\n")
         return sum(counts[start - 1 : last])
 
     def text(self, start: int, end: int) -> str:
@@ -364,10 +364,9 @@ def whole_statements(lines: Sequence[str], start: int, end: int, first: int, las
     Only lines from `first` to `last`, and a few on each side. A bracket in a text may hide the end: then the range is
     as it was. Braces do not count, because most of them are around blocks.
     """
-    unopened = open_ones = 0
-    for opened, closed in map(_brackets, lines[start - 1 : end]):
-        unopened += max(closed - open_ones - opened, 0)
-        open_ones = max(open_ones + opened - closed, 0)
+    depths = [*accumulate(map(_opened, lines[start - 1 : end]), initial=0)]
+    unopened = -min(depths)
+    open_ones = depths[-1] + unopened
     before = range(start - 1, max(first, start - CONTINUED_LINES) - 1, -1)
     after = range(end + 1, min(last, end + CONTINUED_LINES) + 1)
     begin = (
@@ -380,13 +379,12 @@ def whole_statements(lines: Sequence[str], start: int, end: int, first: int, las
 def _left(lines: Sequence[str], numbers: Iterable[int], count: int) -> Iterator[tuple[int, int]]:
     """Yield each line with the sum of `count` and the brackets that are open after it and the lines before."""
     for number in numbers:  # mostly the first one or two of a few
-        opened, closed = _brackets(lines[number - 1])
-        count += opened - closed
+        count += _opened(lines[number - 1])
         yield number, count
 
 
-def _brackets(line: str) -> tuple[int, int]:
-    return line.count("(") + line.count("["), line.count(")") + line.count("]")
+def _opened(line: str) -> int:
+    return line.count("(") + line.count("[") - line.count(")") - line.count("]")
 
 
 def _statements(lines: Sequence[str], numbers: range) -> Iterator[tuple[int, str, int]]:
@@ -395,7 +393,7 @@ def _statements(lines: Sequence[str], numbers: range) -> Iterator[tuple[int, str
     for number, line in zip(numbers, texts[:: numbers.step], strict=True):
         text = line.strip()
         if text and text[0] != "#" and not COMMENT.match(text):
-            yield number, text, _depth(line)
+            yield number, text, line.index(text)
 
 
 def _depth(line: str) -> int:

@@ -371,6 +371,11 @@ def _sentences(line: str) -> list[str]:
     return pieces
 
 
+@lru_cache(maxsize=20_000)  # at most 6 MB
+def _terms_of_run(run: bytes) -> tuple[str, ...]:
+    return tuple(chain.from_iterable(map(words.terms_of, words.words(run.decode()))))
+
+
 _UNIT_END = frozenset({""})
 """What `_TermsOfRuns` has for the end of a unit: no term is empty."""
 
@@ -384,10 +389,7 @@ class _TermsOfRuns(dict[bytes, frozenset[str]]):
         self[words.PIECE_END] = _UNIT_END
 
     def __missing__(self, run: bytes) -> frozenset[str]:
-        word = run.decode()
-        is_word = run.isascii() and word.isidentifier()
-        found = words.terms_of(word) if is_word else [*chain.from_iterable(map(words.terms_of, words.words(word)))]
-        terms = self[run] = _NONE if self._terms.isdisjoint(found) else self._terms.intersection(found)
+        terms = self[run] = self._terms.intersection(_terms_of_run(run)) or _NONE
         return terms
 
 
