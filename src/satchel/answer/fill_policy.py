@@ -52,7 +52,7 @@ def leading_prose(sections: Sequence[Section], stores: Iterable[Store]) -> Kind 
     """
     best = {section.kind: section.highest_value for section in sections}
     relevance = {
-        section.kind: max((candidate.hit.relevance for candidate in section.candidates), default=0.0)
+        section.kind: max([candidate.hit.relevance for candidate in section.candidates], default=0.0)
         for section in sections
     }
     prose = sorted(PROSE_KINDS, key=lambda kind: -best.get(kind, -math.inf))
@@ -153,7 +153,7 @@ def is_weak_match(searched: Searched, sections: Sequence[Section]) -> bool:
     asked, scope = searched.asked, searched.scope
     if scope.plan or asked.change is not None or asked.pins:
         return False
-    return not has_lifted(sections) and is_weak(searched.strength, scope.min_score)
+    return is_weak(searched.strength, scope.min_score) and not has_lifted(sections)
 
 
 def has_lifted(sections: Sequence[Section]) -> bool:
@@ -238,7 +238,7 @@ def level_of(section: PlannedSection, candidates: Sequence[Candidate], *, of_doc
     ranked = [candidate for candidate in candidates if not candidate.is_lifted] or candidates
     best = max(ranked, key=attrgetter("value"))
     strength = (
-        strength_at(max(candidate.hit.relevance for candidate in candidates)) if section.ranked_by is None else 1.0
+        strength_at(max([candidate.hit.relevance for candidate in candidates])) if section.ranked_by is None else 1.0
     )
     kind = Kind.CODE if of_documents and section.kind.traits.is_prose else section.kind
     useful = weights.USEFULNESS.get(kind, 1.0)

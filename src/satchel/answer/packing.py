@@ -147,11 +147,8 @@ class Packing:
         self._chunk_tokens: defaultdict[str, int] = defaultdict(int)
         self._twins: dict[Candidate, Section] = {}
         self._texts: dict[tuple[str, ...], list[tuple[Section, Candidate]]] = {}
-        self._ends, self._key = cache(ends_of), cache(key_of)
-        self._items = 0
-        self._waiting = [
-            self._entry(section, candidate) for section in inputs.sections for candidate in section.candidates
-        ]
+        self._ends, self._key, self._name_tokens = cache(ends_of), cache(key_of), cache(inputs.counter.count)
+        self._items, self._waiting = 0, list[_Entry]()
 
     @property
     def used(self) -> int:
@@ -186,6 +183,9 @@ class Packing:
     def fit(self) -> Packing:
         """Admit candidates into the room; return this packing."""
         room = self._room
+        self._waiting = [
+            self._entry(section, candidate) for section in self.inputs.sections for candidate in section.candidates
+        ]
         reserves = {section: section.reserve for section in self.inputs.sections}
         if any(reserves.values()):
             room -= self._pass(room, reserves)
@@ -309,9 +309,9 @@ class Packing:
             return LIMIT
         if candidate.pinned:
             return None
-        if candidate.value < max(minimum, barrier):
-            return VALUE if candidate.value < minimum else BUDGET
-        return None
+        if candidate.value < minimum:
+            return VALUE
+        return BUDGET if candidate.value < barrier else None
 
     def _has_room(self, section: Section, candidate: Candidate, room: int) -> bool:
         """Return whether anything fits: most of those that do not are refused before their lines are read."""
@@ -379,13 +379,13 @@ class Packing:
         if candidate.is_lesson:
             return LESSON_FRAME
         range_tokens = frame.range if candidate.group in section.lines else 0
-        return frame.item + range_tokens + self.inputs.counter.count(candidate.group)
+        return frame.item + range_tokens + self._name_tokens(candidate.group)
 
     def _cost(self, section: Section, candidate: Candidate, step: Step, room: int) -> int | None:
         """Return the tokens that a step adds to the text; None if it is too large, or the session has all of it."""
         group, lines = self.groups[section].get(candidate.group), section.lines.get(candidate.group)
         counter = self.inputs.counter
-        frame = self.inputs.frame.item + counter.count(candidate.group) if group is None else 0
+        frame = self.inputs.frame.item + self._name_tokens(candidate.group) if group is None else 0
         frame = min(frame, LESSON_FRAME) if candidate.is_lesson else frame
         if lines is None or not (step.ranges or step.remarks):
             if len(step.text) > room * MAX_CHARACTERS_PER_TOKEN:

@@ -12,6 +12,7 @@ from operator import itemgetter
 from satchel.answer import weights
 from satchel.answer.candidates import Candidate, Step
 from satchel.answer.source_lines import Lines, joined
+from satchel.system.properties import unlocked_cached_property
 from satchel.types import Hit, Kind, Range
 
 Pick = tuple[Candidate, Step]
@@ -68,11 +69,9 @@ class Group:
         """Return the ranges that a step may be joined with: a file may have thousands, and a step touches few."""
         if not step.ranges:
             return slice(0, 0)
-        first = min(start for start, _ in step.ranges) - 1 - weights.JOIN_LINES
-        last = max(end for _, end in step.ranges) + 1 + weights.JOIN_LINES
-        return slice(
-            bisect_left(self.ranges, first, key=itemgetter(1)), bisect_right(self.ranges, last, key=itemgetter(0))
-        )
+        (first, last), reach = outer_range(step.ranges), 1 + weights.JOIN_LINES
+        begin = bisect_left(self.ranges, first - reach, key=itemgetter(1))
+        return slice(begin, bisect_right(self.ranges, last + reach, key=itemgetter(0)))
 
     def _joined(self, ranges: Sequence[Range]) -> list[Range]:
         """Return joined ranges; a gap over lines that the session has is not closed."""
@@ -132,7 +131,7 @@ class Section:
     share: float = 0.0
     others: Sequence[Hit] = ()
 
-    @property
+    @unlocked_cached_property
     def highest_value(self) -> float:
         """The value of the best candidate of the ranking, except pinned and lifted ones."""
         ranked = (candidate.value for candidate in self.candidates if not (candidate.pinned or candidate.is_lifted))
@@ -164,7 +163,7 @@ def by_priority(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
 def _turn(candidate: Candidate) -> tuple[bool, float, str, int]:
     is_measured = candidate.is_measured
     value = priority(candidate) if is_measured else candidate.value
-    return not is_measured, -value, candidate.chunk.id, candidate.first_line
+    return not is_measured, -value, candidate.hit.chunk.id, candidate.first_line
 
 
 def full_text(section: Section, candidate: Candidate) -> str:
