@@ -66,7 +66,7 @@ def file_candidates(
     whole, characters = trimmed(lines, start, end)
     size = characters / CHARACTERS_PER_TOKEN
     # A line that the question names by its number need not have a word of it.
-    words_needed = frozenset() if any(signal.name == TRACE_SIGNAL for signal in hit.signals) else terms
+    words_needed = frozenset() if TRACE_SIGNAL in [signal.name for signal in hit.signals] else terms
     if shortener is not None or (size <= whole_item_tokens and not hit.partial):
         if _is_sliver(hit.chunk, lines, whole, size, words_needed, is_whole=True) or _imports_only(
             hit.chunk, lines, whole, words_needed
@@ -265,7 +265,7 @@ def signature_range(chunk: Chunk, lines: Lines) -> Range | None:
     location = chunk.location
     if chunk.role not in DECLARED or not chunk.signature or location is None:
         return None
-    declared = [line.strip() for line in chunk.signature.split("\n") if line.strip()]
+    declared = [*filter(None, map(str.strip, chunk.signature.split("\n")))]
     last_line = min(location.end_line, len(lines.lines))
     # Lines between the start of a chunk and its declaration: decorators and comments come first.
     texts = lines.lines[location.start_line - 1 : min(location.start_line + 39, last_line)]

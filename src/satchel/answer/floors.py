@@ -98,7 +98,7 @@ def section_floor(gathered: Gathered, min_score: float | None, strength: float) 
     """
     if gathered.section.ranked_by is not None:
         return 0.0
-    best = max((hit.relevance for hit in gathered.result.hits), default=0.0)
+    best = max([hit.relevance for hit in gathered.result.hits], default=0.0)
     if gathered.section.question and min_score is None:
         is_answer = best >= relevance_of(search_weights.WEAK_FLOOR)
         return max(weights.ITEM_FLOOR, _relative_floor(gathered.section.kind) * best) if is_answer else None

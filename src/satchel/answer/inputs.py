@@ -174,7 +174,7 @@ def _section(searched: Searched, budget: Budget, workspaces: Sequence[_Part]) ->
         find_companions=find_companions,
         title=planned.title,
         level=level,
-        best=max((candidate.value for candidate in leveled if not candidate.is_lifted), default=-math.inf),
+        best=max([candidate.value for candidate in leveled if not candidate.is_lifted], default=-math.inf),
         share=budget.max_tokens * planned.weight / searched.total_weight,
         others=[hit for *_, hits in workspaces for hit in hits],
     )
@@ -204,7 +204,7 @@ def is_wanted(hit: Hit, scope: SearchScope, prefix: str = "") -> bool:
 
     `prefix` is before its path.
     """
-    if not role_is_asked(hit.chunk.kind, hit.chunk.role, scope.roles):
+    if scope.roles and not role_is_asked(hit.chunk.kind, hit.chunk.role, scope.roles):
         return False
     location = hit.chunk.location
     if location is None:
@@ -214,9 +214,8 @@ def is_wanted(hit: Hit, scope: SearchScope, prefix: str = "") -> bool:
 
 def is_path_wanted(scope: SearchScope, path: str) -> bool:
     """Return whether the globs of what is asked for admit a path."""
-    if scope.paths and not is_among(path, scope.paths):
-        return False
-    return not is_among(path, scope.exclude)
+    is_admitted = not scope.paths or is_among(path, scope.paths)
+    return is_admitted and not (scope.exclude and is_among(path, scope.exclude))
 
 
 def _candidates(
@@ -262,7 +261,7 @@ def _candidates(
         if lower is not None:
             parts = [lower(part) for part in parts]
         candidates += parts
-        best = max([best, *(candidate.value for candidate in parts if not candidate.is_lifted)])
+        best = max([best, *[candidate.value for candidate in parts if not candidate.is_lifted]])
     failures = [
         structs.replace(failure, message=f"{resources.prefix}{failure.message}") for failure in freshener.failures
     ]
@@ -271,7 +270,7 @@ def _candidates(
 
 def _highest_value(hit: Hit) -> float:
     """Return the value that no candidate of a hit exceeds; what was lifted comes before all others."""
-    return max([math.inf if hit.file_score > 1.0 else hit.score, *(span.value for span in hit.spans)])
+    return max([math.inf if hit.file_score > 1.0 else hit.score, *[span.value for span in hit.spans]])
 
 
 def _without_prose(candidate: Candidate, lines: Lines) -> Candidate:

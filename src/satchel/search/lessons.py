@@ -53,7 +53,7 @@ MIN_WORDS = 2
 
 def is_lesson(signals: Iterable[Signal]) -> bool:
     """Return whether a record with these signals is given unasked, because it bears on the request."""
-    return any(signal.name == BEARS for signal in signals)
+    return BEARS in [signal.name for signal in signals]
 
 
 def behind_newer(hits: Sequence[Hit]) -> list[Hit]:

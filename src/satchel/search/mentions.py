@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -376,7 +377,7 @@ def _may_be_folder(mention: Mention, by_name: Mapping[str, object]) -> bool:
 def _files_inside(store: Store, folders: Iterable[str]) -> dict[str, list[int]]:
     """Return the files and documents below each folder that ends with these segments, anywhere in the tree."""
     keys = {kind: [*store.iterate_keys(kind)] for kind in LINE_KINDS}
-    every = words.folded("\n".join(f"/{key}" for keys_of_kind in keys.values() for key in keys_of_kind))
+    every = words.folded("/" + "\n/".join(chain.from_iterable(keys.values())))
     found: dict[str, list[int]] = {}
     for folder in folders:
         part = words.folded(f"/{'/'.join(_segments(folder))}/")

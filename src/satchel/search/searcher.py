@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
@@ -183,9 +184,9 @@ def _file_hits(
     owners, starts, ends, values = (
         column[best].tolist() for column in (columns.span_chunk, columns.span_start, columns.span_end, ranking.value)
     )
-    members: dict[int, list[int]] = {}
+    members = defaultdict[int, list[int]](list)
     for number, owner in enumerate(owners):
-        members.setdefault(owner, []).append(number)
+        members[owner].append(number)
     framed = {named_place.chunk: ranking.frame_strength(named_place.chunk) for named_place in ranking.mentions.places}
     asked = {named_place.chunk: named_place.line for named_place in reversed(ranking.mentions.asked)}
     pointed_at = dict.fromkeys(asked, ASKED_STRENGTH) | framed
@@ -207,7 +208,7 @@ def _file_hits(
     every_span = [*map(ScoredSpan, starts, ends, values)]
     hits = []
     for chunk, row, document, called, cosine in zip(owned, rows, documents, calls, cosines, strict=True):
-        spans, pointer_strength = tuple([every_span[span] for span in members[chunk]]), pointed_at.get(chunk, 0.0)
+        spans, pointer_strength = tuple(map(every_span.__getitem__, members[chunk])), pointed_at.get(chunk, 0.0)
         signals = file_signals[document]
         if called > 0 or cosine > 0 or chunk in framed:
             signals += _part_signals(called, framed.get(chunk, 0.0), cosine, vector_value)

@@ -45,7 +45,7 @@ def relevance_of(strength: float, share: float = 1.0, rank: float = 1.0) -> floa
 def relevances_of(strength: float, shares: Iterable[float], ranks: Iterable[float]) -> list[float]:
     """Return `relevance_of` for each of the items of one kind."""
     full = weights.LARGEST_ODDS * math.pow(strength, weights.STRENGTH_EXPONENT)
-    every = (full * share / math.pow(rank, weights.PLACE_EXPONENT) for share, rank in zip(shares, ranks, strict=True))
+    every = [full * share / math.pow(rank, weights.PLACE_EXPONENT) for share, rank in zip(shares, ranks, strict=True)]
     return [odds / (1 + odds) for odds in every]
 
 
