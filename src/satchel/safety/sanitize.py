@@ -334,7 +334,7 @@ def plain_name(text: str) -> str:
     A heading, an author or a title that is a sentence loses its punctuation and all after `NAME_CHARACTERS`, or after
     `DENSE_CHARACTERS` of a script without blanks. So does live Markdown or HTML.
     """
-    blanks = sum(mark.isspace() for mark in text)
+    blanks = sum(map(str.isspace, text))
     longest = FIELD_LIMIT if text.isascii() else 2 * NAME_CHARACTERS
     is_short = blanks <= MAX_NAME_SPACES and len(text) <= longest
     if is_short and all(map(_fits, re.split(r"[/.:#>]+", text))) and not _is_live(text):

@@ -147,9 +147,7 @@ class HandleLedger:
         """Store these handles. If the folder cannot be written, this is only logged."""
         if not targets:
             return
-        lines = "".join(
-            f"{_ENCODE([getattr(target, name) for name in HandleTarget.__struct_fields__])}\n" for target in targets
-        )
+        lines = "".join([f"{_ENCODE(structs.astuple(target))}\n" for target in targets])
         try:
             state_files.append(self._path, lines.encode("ascii"), most=MAX_BYTES)
         except OSError as error:

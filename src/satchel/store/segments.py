@@ -489,7 +489,7 @@ class Lexicon:
 
 
 def _size(postings: TermPostings) -> int:
-    return 1_500 + sum(column.nbytes for field in postings for column in field)
+    return 1_500 + sum([column.nbytes for field in postings for column in field])
 
 
 def _state(segments: Sequence[Segment]) -> tuple[list[tuple[int, bytes]], list[bytes]]:

@@ -44,7 +44,8 @@ class Cache(Generic[Key, Value]):
         try:
             return dict(zip(keys, map(self.values.__getitem__, keys), strict=True))
         except KeyError:
-            found = {key: value for key in keys if (value := self.values.get(key)) is not None}
+            kept = map(self.values.get, keys)
+            found = {key: value for key, value in zip(keys, kept, strict=True) if value is not None}
         self.keep(new := fetch([key for key in keys if key not in found]))
         found |= new
         return {key: found[key] for key in keys if key in found}

@@ -154,7 +154,7 @@ def _is_one_definition(before: Piece, piece: Piece) -> bool:
 
 def numbered_text(piece: Piece) -> str:
     """Return the lines of a piece, each after its number and a tab."""
-    return "\n".join(f"{number}\t{line}" for number, line in enumerate(piece.text.split("\n"), piece.start))
+    return "\n".join([f"{number}\t{line}" for number, line in enumerate(piece.text.split("\n"), piece.start)])
 
 
 def _label(piece: Piece, lines: str) -> str:
