@@ -91,7 +91,7 @@ class Lines:
         found: tuple[Range, ...] | None = self.derived.get(key)
         if found is None:
             last = min(end, len(self.lines))
-            texts = () if is_notebook(self.path) else prose_of(TextLines(self.lines.joined(start, last)))
+            texts = () if is_notebook(self.path) else prose_of(self.lines.joined(start, last))
             found = self.derived[key] = tuple((first + start - 1, behind + start - 1) for first, behind in texts)
         return found
 
@@ -276,10 +276,10 @@ _WORD = pattern(r"\w")
 _SENTENCE_END = pattern(r"[.!?:;]['\")\]`*]*\s*$|^\W*$")
 
 
-def prose_of(lines: TextLines) -> Iterator[Range]:
+def prose_of(text: str) -> Iterator[Range]:
     """Yield the lines of doc strings and of whole-line comments after their first sentence, if they are many."""
     # A line end before the first line, so that each line has one before it: its number is the count of those before.
-    text, counted, number = f"\n{lines.text}", 0, 0
+    text, lines, counted, number = f"\n{text}", text.split("\n"), 0, 0
     match = _PROSE.search(text)
     while match is not None:
         number, counted = number + text.count("\n", counted, match.start()), match.start()
