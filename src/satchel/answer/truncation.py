@@ -371,7 +371,11 @@ def _sentences(line: str) -> list[str]:
     return pieces
 
 
-@lru_cache(maxsize=20_000)  # at most 6 MB
+LONGEST_RUN = 64
+"""Bytes of the longest run whose terms are kept for other questions: a line without blanks may have a million."""
+
+
+@lru_cache(maxsize=8_000)  # some 2 MB
 def _terms_of_run(run: bytes) -> tuple[str, ...]:
     return tuple(chain.from_iterable(map(words.terms_of, words.words(run.decode()))))
 
@@ -389,7 +393,8 @@ class _TermsOfRuns(dict[bytes, frozenset[str]]):
         self[words.PIECE_END] = _UNIT_END
 
     def __missing__(self, run: bytes) -> frozenset[str]:
-        terms = self[run] = self._terms.intersection(_terms_of_run(run)) or _NONE
+        terms_of_run = _terms_of_run if len(run) <= LONGEST_RUN else _terms_of_run.__wrapped__
+        terms = self[run] = self._terms.intersection(terms_of_run(run)) or _NONE
         return terms
 
 
