@@ -140,3 +140,19 @@ def test_an_answer_that_ends_below_the_budget_says_where_and_what_shows_more(tmp
     text = ask(tmp_path / "much", names, "where is the tide alarm sounded").text
     assert f"(at most {weights.UNSURE_TOKENS:,} tokens, --fill shows more)*" in text
     assert "--fill" not in ask(tmp_path / "little", names, "where is the tide alarm sounded", 1_200).text
+
+
+def test_what_matches_best_above_a_licence_that_is_not_shown_makes_no_glimpse_of_it(tmp_path: Path) -> None:
+    names = ["wharf", "crane", "barge", "canal", "sluice", "towpath", "lantern", "quay"]
+    licence = " * Copyright 2024 The Yard authors. All rights reserved.\n" + " * Without warranties of any kind.\n" * 40
+    files = {
+        f"yard/{name}.c": f"/* Sounds the tide alarm of the {name}.\n *\n{licence} */\n\n#include <{name}.h>\n\n"
+        + "".join(f"#define {name}_TIDE_{number} {number}\n" for number in range(30))
+        for name in names
+    }
+    repository = TinyRepository(tmp_path / "yard")
+    repository.commit("Build it", files)
+    with Satchel.open(root=repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as engine:
+        context = engine.assemble("where is the tide alarm sounded", purpose="find", types=["code"], max_tokens=4_000)
+    assert len(context.items) == len(names)
+    assert all(44 <= start < end for shown in ranges(context) for start, end in shown)

@@ -61,10 +61,12 @@ def _glimpse(lines: Lines, terms: AbstractSet[str], rarities: Mapping[str, float
     shown = candidate.steps[0].ranges
     if sum(end - start + 1 for start, end in shown) <= weights.GLIMPSE_LINES + weights.JOIN_LINES:
         return candidate
-    best = spans[0] if candidate.steps[0].detail is Detail.FULL and spans else None
+    beside, (start, end) = weights.GLIMPSE_LINES // 2, _own_lines(candidate, lines)
+    # What matches best may be the licence above, which is not shown.
+    here = (span for span in spans if span.end >= start and span.start <= end)
+    best = next(here, None) if candidate.steps[0].detail is Detail.FULL else None
     first, last = (best.start, best.end) if best is not None else shown[-1]
     # A span may end with the line that matches: what is around it tells as much.
-    beside, (start, end) = weights.GLIMPSE_LINES // 2, _own_lines(candidate, lines)
     (first, last), _ = trimmed(lines, max(first - beside, start), min(last + beside, end))
     window = whole_statements(lines.lines, *_best_lines(lines, (first, last), terms, rarities), start, end)
     signature = signature_range(candidate.chunk, lines)
