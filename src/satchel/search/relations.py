@@ -270,7 +270,7 @@ class Relations:
 
         for path in paths[:max_files]:
             first = self.code.document_of(by_file[path][0]).secondary, -RESOLVED, far(target.path, path), path
-            if len({site.row for site in sites if order(site) < first} - {target.row}) >= chunks:
+            if len(sites) >= chunks <= len({site.row for site in sites if order(site) < first} - {target.row}):
                 break  # no call in this file or a later one comes before those
             self.code.read(by_file[path])
             sites += [site for row in by_file[path] for site in self._sites(row, calling[row], keys, overridden, owner)]
@@ -608,9 +608,11 @@ class Relations:
         for base in (base for base in bases if base.language in _WITHOUT_NAMES):
             rows, _ = self._naming(base, [base.name], MAX_FILES)
             written = re.compile(rb"\bnew\s[\w\s.]*\b%b\b|\bobject\s*:" % re.escape(base.name.encode()))
-            for row in rows:
-                part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
-                if file is None or written.search(file.source) is None:
+            files = {row: self.code.file(self.code.document_of(row).key) for row in rows}
+            having = {file for file in {*files.values()} if file is not None and written.search(file.source)}
+            for row, file in files.items():
+                part = self.code.part(row)
+                if file is None or file not in having:
                     continue
                 for node in file.occurrences(base.name, *file.range(part.start, part.end)):
                     if self._means(self.names.typed(file, base_of_unnamed(node)), base):

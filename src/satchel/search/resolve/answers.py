@@ -38,6 +38,16 @@ class Answers:
             self._own[key] = found
         return found
 
+    def sure(self, key: Hashable, find: Callable[[], Answer]) -> Answer:
+        """Return the answer of a key, which is kept if it depends on nobody; else it is found again each time."""
+        known: Answer = self._shared.values.get(key, _MISSING)
+        if known is not _MISSING:
+            return known
+        cuts, found = self._cuts, find()
+        if self._cuts == cuts:
+            self._shared.keep({key: found})
+        return found
+
     def has(self, key: Hashable) -> bool:
         """Return whether an answer is known, or is being found."""
         return key in self._own or key in self._shared.values

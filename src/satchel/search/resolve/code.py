@@ -174,7 +174,7 @@ class SourceFile:
         self.document, self.path, self.language = document, document.key, document.language
         self.source, self.rules = source, RULES.get(self.language, frozenset())
         self._occurrences: dict[tuple[str, int, int], list[Node]] = {}
-        self.bindings: dict[str, list[tuple[NodePlace, Binding]]] = {}
+        self.bindings: dict[str, dict[NodePlace, list[Binding]]] = {}
         self._parses = 0
 
     @unlocked_cached_property

@@ -10,6 +10,7 @@ import posixpath
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entities, Entity, Module, SourceFile, rust_module
@@ -223,6 +224,10 @@ MAX_FILES = 3
 """An import that fits more files is not followed: `utils` is everywhere."""
 
 _SEPARATOR = pattern(r"::|[./\\]+")
+
+_RENAMED = pattern(r"(?<![\w$])(?=([\w$]+)(?:\s+as\s+|\s*:\s*)([\w$]+))")
+_STARRED = pattern(r"\*\s+as\s+([\w$]+)")
+_BRACED, _WORDS = pattern(r"\{[^}]*"), pattern(r"[\w$]+")
 _SUFFIX = pattern(r"(?<=\w)\.[A-Za-z]{1,3}$")
 _ROOTS = frozenset({"crate", "self", "super", "src"})
 _STAND_FOR_FOLDERS = frozenset({"__init__", "index", "mod", "lib", "main", "doc"})
@@ -282,6 +287,19 @@ def _imported_files(modules: Modules, document: Document, words: Iterable[str] =
     """Return the files that a file imports with one of these words."""
     targets = [field[0] for field in document.fields.get("imports", ()) if any(word in field[0] for word in words)]
     return [file for target in targets for file in modules.files(document.key, target, FAMILIES[document.language])]
+
+
+# An import binds many names, and each of them is looked up: its text is read once, and not by a pattern for each name.
+@lru_cache(maxsize=64)
+def _renamed(statement: str) -> dict[str, str]:
+    """Return the names that an import gives to what has another name, with that one: the first it is written beside."""
+    return {found[2]: found[1] for found in reversed([*_RENAMED.finditer(statement)])}
+
+
+@lru_cache(maxsize=64)
+def _braced(statement: str) -> frozenset[str]:
+    """Return the names within the braces of an import."""
+    return frozenset(name for braced in _BRACED.findall(statement) for name in _WORDS.findall(braced))
 
 
 class Imports(ABC):
@@ -476,20 +494,19 @@ class Imports(ABC):
 
     def imported(self, file: SourceFile, imported: Import, name: str) -> Entities:
         """Return what an import binds to a name."""
-        family, statement, written = FAMILIES[file.language], file.lines(imported.start, imported.end), re.escape(name)
-        may_rename = "as" in statement or ":" in statement
-        alias = re.search(rf"([\w$]+)(?:\s+as\s+|\s*:\s*){written}\b", statement) if may_rename else None
+        family, statement = FAMILIES[file.language], file.lines(imported.start, imported.end)
+        alias = _renamed(statement).get(name)
         if family == "rust":
             whole, last = self.module_of(file, imported), imported.target.rpartition("::")[2]
-            return whole if last == name or (alias and last == alias[1]) else self.of_members(whole, name)
+            return whole if last in (name, alias) else self.of_members(whole, name)
         if family == "python" and statement.lstrip().startswith("import"):
             target = imported.target if alias else imported.target.partition(".")[0]
             return (self.modules.find(file.path, target, family) or OUTSIDE,)
-        if family == "ecmascript" and not re.search(rf"\{{[^}}]*\b{written}\b", statement):
+        if family == "ecmascript" and name not in _braced(statement):
             modules = self.module_of(file, imported)
-            return modules if re.search(rf"\*\s+as\s+{written}\b", statement) else self.of_members(modules, "default")
+            return modules if name in _STARRED.findall(statement) else self.of_members(modules, "default")
         if family in {"python", "ecmascript"}:
-            return self.of_members(self.module_of(file, imported), alias[1] if alias else name)
+            return self.of_members(self.module_of(file, imported), alias or name)
         if family in {"go", "lua"}:
             return self.module_of(file, imported)
         if family in {"kotlin", "scala"}:

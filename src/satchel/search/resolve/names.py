@@ -8,6 +8,7 @@ types, values and results of calls.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -311,7 +312,13 @@ class Names(Imports):
             base for definition in around if isinstance(definition, CodeDefinition) for base in self.bases(definition)
         )
 
-    def field(self, owner: Entity, name: str, depth: int = 0) -> Entities:
+    def field(self, owner: Entity, name: str) -> Entities:
+        """Return the type of a field, for which a class is looked through once, however many places name it."""
+        if not isinstance(owner, CodeDefinition):
+            return ()
+        return self.code.answers.sure(("field", owner, name), partial(self._field, owner, name))
+
+    def _field(self, owner: Entity, name: str, depth: int = 0) -> Entities:
         """Return the type of a field by its declaration or by what is assigned to it in its class."""
         # Most levels of base classes in which a field is searched.
         if not isinstance(owner, CodeDefinition) or depth > 12:
@@ -326,7 +333,7 @@ class Names(Imports):
                 types = self._field_here(file, node, around)
                 if types:
                     return types
-        return next((types for base in self.bases(owner) if (types := self.field(base, name, depth + 1))), ())
+        return next((types for base in self.bases(owner) if (types := self._field(base, name, depth + 1))), ())
 
     def _field_of_table(self, owner: CodeDefinition, name: str) -> Entities:
         """Return what a field of a table of Lua is given in its functions: `self.a = b`, or `{ a = b }`."""
@@ -794,16 +801,12 @@ class Names(Imports):
         depths = {place_of(scope): -index for index, scope in enumerate(around)}
         places: list[tuple[int, bool, int, Binding | Import]] = []
         imports = [imported for imported in file.imports if name in imported.names]
-        for scope, binding in self._bindings(file, name):
+        every = self._bindings(file, name)
+        for depth, binding in [(depth, binding) for place, depth in depths.items() for binding in every.get(place, ())]:
             start, line = binding.node.start_byte, binding.node.start_point[0] + 1
             is_import = any(imported.start <= line <= imported.end for imported in imports)
-            if (
-                scope in depths
-                and not is_import
-                and not _is_inside(node, binding.value)
-                and place_of(binding.node) != place_of(node)
-            ):
-                places.append((depths[scope], start < node.start_byte, start, binding))
+            if not is_import and not _is_inside(node, binding.value) and place_of(binding.node) != place_of(node):
+                places.append((depth, start < node.start_byte, start, binding))
         for imported in imports:
             start = file.range(imported.start, imported.end)[0]
             own_node = next((scope for scope in around if scope.start_byte <= start < scope.end_byte), around[-1])
@@ -812,18 +815,18 @@ class Names(Imports):
         order = max(places, key=lambda index: (*index[:2], index[2] if index[1] else -index[2]), default=None)
         return order[3] if order is not None else None
 
-    def _bindings(self, file: SourceFile, name: str) -> list[tuple[NodePlace, Binding]]:
-        """Return every binding of a name in a file that can be seen without what it belongs to, each with its scope.
+    def _bindings(self, file: SourceFile, name: str) -> dict[NodePlace, list[Binding]]:
+        """Return every binding of a name in a file that can be seen without what it belongs to, by its scope.
 
         Names in bodies that are not read cannot be seen from any node that was.
         """
         if name not in file.bindings:
-            file.bindings[name] = [
-                (place_of(scope), binding)
-                for scope, binding in ((home(node), binding_of(node)) for node in file.occurrences_parsed(name))
-                if scope is not None and scope.type not in syntax.CLASSES and binding is not None
-                if binding.how is not How.MEMBER
-            ]
+            found: dict[NodePlace, list[Binding]] = defaultdict(list)
+            for scope, binding in ((home(node), binding_of(node)) for node in file.occurrences_parsed(name)):
+                is_seen = scope is not None and scope.type not in syntax.CLASSES
+                if scope is not None and is_seen and binding is not None and binding.how is not How.MEMBER:
+                    found[place_of(scope)].append(binding)
+            file.bindings[name] = found
         return file.bindings[name]
 
     def unbound(self, file: SourceFile, name: str, node: Node) -> Entities:
