@@ -202,6 +202,11 @@ def terms_of(word: str) -> tuple[str, ...]:
     return terms
 
 
+def term_of(word: str) -> str:
+    """Return the search term of a word in its exact form; the word itself if no index has it, as it is too long."""
+    return next(iter(terms_of(word)), word)
+
+
 def forget() -> None:
     """Forget the terms of all words; they are found again when needed."""
     _memo.clear()

@@ -194,3 +194,9 @@ def test_a_match_in_the_file_that_most_commits_changed_too_is_a_place_of_the_fix
     (repository.root / "ferry/listing.py").write_text(f"import os\n\n\n{listing}", encoding="utf-8")
     moved = [row for row in places(satchel) if row.startswith("- changes with")]
     assert moved == [row.replace("1-10", "4-13").replace(": 1 ", ": 4 ") for row in rows if is_shown]
+
+
+@pytest.mark.parametrize("name", ["1" * 100, "_100_000" * 12, "a" * 100, "é" * 100])
+def test_a_name_that_is_too_long_for_an_index_has_no_place(name: str, satchel: Satchel) -> None:
+    named = places(satchel, f"{QUESTION} Rename `{name}`, see GH-{name}")
+    assert not any(name in place for place in named)

@@ -26,7 +26,7 @@ from satchel.search.strength import strength_at
 from satchel.sources.code.languages import PROSE, language_of
 from satchel.sources.roles import Peripheral, peripheral_role
 from satchel.store.protocol import Store
-from satchel.text import count_terms, terms_of, words
+from satchel.text import count_terms, term_of, words
 from satchel.types import PROSE_KINDS, Kind
 
 BEST_NOTES = 10
@@ -92,7 +92,7 @@ def past_words(query: Query, past: Sequence[str], sections: Sequence[Section]) -
         return frozenset()
     chunk = max(commits, key=attrgetter("value")).chunk
     present = count_terms(words(f"{chunk.title}\n{chunk.body}"))
-    return frozenset(word for word in past if terms_of(word)[0] in present)
+    return frozenset(word for word in past if term_of(word) in present)
 
 
 def _lines_of_note(candidate: Candidate, files: Mapping[str, Lines]) -> str:

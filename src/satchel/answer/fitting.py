@@ -168,8 +168,8 @@ def _with_best_whole(page: Page, fitted: Fitted) -> Fitted:
     shown = (
         (section, candidate)
         for section in packing.groups
-        for candidate in packing.shown
-        if candidate in section.candidates
+        for candidate in section.candidates
+        if candidate in packing.shown
     )
     section, best = max(shown, key=lambda pair: pair[1].value, default=(None, None))
     if section is None or best is None:

@@ -251,7 +251,7 @@ class _PlaceFinder:
 
     def _spans_of(self, names: Iterable[str]) -> dict[str, IntArray]:
         """Return the spans that have all words of each name, none for a name without words: an index has the parts."""
-        terms_of = {name: [words.terms_of(word)[0] for word in words.words(name)] for name in names}
+        terms_of = {name: [words.term_of(word) for word in words.words(name)] for name in names}
         terms = list(dict.fromkeys(term for parts in terms_of.values() for term in parts))
         spans_of = self._home.store.cache("spans", lambda spans: 200 + spans.nbytes).through(terms, self._with_term)
         shared = partial(np.intersect1d, assume_unique=True)
@@ -349,7 +349,7 @@ class _PlaceFinder:
         counts = {name: len(definitions) for name, definitions in found.items()}
         defined = [name for name in names if counts[name]]
         lexicon = self._home.store.lexicon(Kind.CODE)
-        postings = lexicon.postings([words.terms_of(name)[0] for name in defined])
+        postings = lexicon.postings([words.term_of(name) for name in defined])
         most = max(len(lexicon.span_document) // COMMON_NAME, ALIKE_NAMES)
         common = [name for name, posting in zip(defined, postings, strict=True) if len(posting.body[0]) > most]
         return counts | dict.fromkeys(common, 0)

@@ -25,7 +25,7 @@ from satchel.hooks.hosts import Start
 from satchel.intent import Intent, intent_of, works_of
 from satchel.system import telemetry
 from satchel.system.locations import as_listed
-from satchel.text import CHATTER, GREETINGS, STOP_WORDS, stem, terms_of, words
+from satchel.text import CHATTER, GREETINGS, STOP_WORDS, stem, term_of, words
 from satchel.tokens import counter
 from satchel.types import Context, Kind
 from satchel.vocabulary import CLIENT_SESSION, FIND, WORK_SHARE
@@ -383,7 +383,7 @@ def peculiarity(prompt: str, engine: Satchel) -> float:
 def _peculiarity(prompt: str, store: Any) -> float:
     # Characters of a prompt that name its subject: a long issue has words of every project.
     telling = (word for word in words(prompt[:300]) if len(word) >= 3 and word.lower() not in STOP_WORDS)
-    terms = sorted({terms_of(word)[0] for word in telling})
+    terms = sorted({term_of(word) for word in telling})
     lexicons = [*map(store.lexicon, {*store.kinds()} - {Kind.COMMIT})]
     pieces = sum(lexicon.chunk_count for lexicon in lexicons)
     if not pieces:

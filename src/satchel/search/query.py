@@ -505,7 +505,7 @@ def _reason_terms() -> Iterator[QueryTerm]:
 def _idiom_terms(title: str) -> Iterator[QueryTerm]:
     """Yield the terms of names that code has for what the first line asks for; they are no words of the question."""
     names = {name for form, names in _IDIOMS if form.search(title) for name in names}
-    terms = sorted({words.terms_of(name)[0] for name in names})
+    terms = sorted({words.term_of(name) for name in names})
     return (QueryTerm(term, weights.IDIOM_WEIGHT, 0.0, guessed=True) for term in terms)
 
 

@@ -75,7 +75,7 @@ def _found(store: Store, form: str, value: str) -> list[str]:
     lexicon = store.lexicon(Kind.COMMIT)
     if not lexicon.chunk_count:
         return []
-    term = QueryTerm(words.terms_of(value)[0], 1.0, 0.0)
+    term = QueryTerm(words.term_of(value), 1.0, 0.0)
     chunks = np.flatnonzero((chunk_scores(lexicon, [term]) > 0) & lexicon.live_chunk)[:MAX_READ]
     ids = lexicon.columns.document_id[lexicon.columns.chunk_document[chunks]].tolist()
     texts, documents = store.texts(ids), store.documents(ids)

@@ -144,7 +144,7 @@ def _family(lexicon: Lexicon, members: Mapping[str, int], base: int) -> _Family:
 
 def _units(lexicon: Lexicon, names: Iterable[str], field: int) -> dict[str, IntArray]:
     """Return the spans whose text has all words of each name, or (field 3) the files whose path has them."""
-    terms = {name: [words.terms_of(word)[0] for word in words.words(name)] for name in names}
+    terms = {name: [words.term_of(word) for word in words.words(name)] for name in names}
     needed = sorted(set().union(*terms.values()) - words.STOP_WORDS)
     units = {term: posting[field][0] for term, posting in zip(needed, lexicon.postings(needed), strict=True)}
     known = {name: [units[term] for term in terms_of_name if term in units] for name, terms_of_name in terms.items()}

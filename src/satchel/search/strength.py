@@ -175,7 +175,7 @@ def words_of_tests(query: Query, searched: Iterable[tuple[Store, Kind]]) -> tupl
     primary = [lexicon.derived(words_of_tests, partial(_primary, store, kind)) for store, kind, lexicon in stores]
     if all(is_primary is lexicon.live_document for is_primary, lexicon in zip(primary, lexicons, strict=True)):
         return ()
-    first = {word: words.terms_of(word)[0] for word in content_words}
+    first = {word: words.term_of(word) for word in content_words}
     present = _present(first.values(), lexicons, primary)
     forms = {
         word: {term, *_forms(tuple(map(words.unaccented, endings)), word)}
