@@ -822,7 +822,8 @@ class Names(Imports):
         """
         if name not in file.bindings:
             found: dict[NodePlace, list[Binding]] = defaultdict(list)
-            for scope, binding in ((home(node), binding_of(node)) for node in file.occurrences_parsed(name)):
+            nodes = file.occurrences_parsed(name)
+            for scope, binding in ((home(node, file.root), binding_of(node)) for node in nodes):
                 is_seen = scope is not None and scope.type not in syntax.CLASSES
                 if scope is not None and is_seen and binding is not None and binding.how is not How.MEMBER:
                     found[place_of(scope)].append(binding)
