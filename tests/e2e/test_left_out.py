@@ -11,6 +11,7 @@ from satchel import Satchel
 from satchel.cli.application import run
 from satchel.doctor import examine
 from satchel.errors import UsageError
+from satchel.index import left_out
 from tests.repositories import commit, git, new_repository
 
 CODE = "def ordinary(price):\n    return price * 2\n"
@@ -48,6 +49,16 @@ def test_a_word_in_a_file_that_is_left_out_is_not_called_not_found(
     assert f"Left out: IbexParse is in {place}." in answer.text.split("\n")
     assert answer.meta["missing_terms"] == []
     assert "Not found here" not in answer.text
+
+
+def test_what_an_index_run_left_out_is_known_without_another_walk(
+    root: Path, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(root, "first", {"a.py": CODE, "deps.lock": "name = x\nuses IbexParse\n"})
+    satchel.index()
+    monkeypatch.setattr(left_out, "walk", lambda *_, **__: pytest.fail("the tree was walked again"))
+    answer = satchel.assemble("where is IbexParse", refresh=False)
+    assert "Left out: IbexParse is in deps.lock:2 (generated)." in answer.text.split("\n")
 
 
 def test_what_was_not_searched_is_counted_beside_what_is_not_found(root: Path, satchel: Satchel) -> None:

@@ -68,6 +68,11 @@ def first_commit_of(root: Path, noted: str | None) -> str:
     return noted
 
 
+def _skipped_of(seen: TreeState | None) -> Mapping[str, Sequence[str]] | None:
+    """Return what a walk left out, by reason; None if there was none, or it did not reach the end."""
+    return None if seen is None or seen.tree.stopped else seen.tree.skipped_paths
+
+
 class OpenRoot:
     """The stores and settings that the services of `Satchel` share. Safe to call from several threads."""
 
@@ -312,7 +317,7 @@ class OpenRoot:
 
         store, wait = self.store, self.settings.index_lock_wait_s if wait_seconds is None else wait_seconds
         self.lines.take_mismatches()
-        self._skipped = seen.tree.skipped_paths if seen is not None and not seen.tree.stopped else None
+        self._skipped = _skipped_of(seen)
         with index_lock(self.places.index / LOCK_NAME, wait, should_stop):
             store.settle()
             try:
@@ -340,7 +345,7 @@ class OpenRoot:
         return HISTORY_LATER in self._notes
 
     def _build(self, progress: Progress | None, should_stop: ShouldStop, seen: TreeState | None = None) -> IndexReport:
-        from satchel.index.build import build, build_from_sibling
+        from satchel.index.build import build, build_from_sibling, scan
         from satchel.index.run import Quiet
 
         root, options, watcher = self.places.root, self.build_options(), progress or Quiet()
@@ -348,6 +353,9 @@ class OpenRoot:
             report = build_from_sibling(self.store, root, options, watcher, should_stop, self._index.published)
             if report is not None:
                 return report
+        if seen is None and not root.is_file():
+            seen = scan(self.store, root, options, should_stop)
+            self._skipped = _skipped_of(seen)
         return build(self.store, root, options, watcher, should_stop, seen)
 
     def refresh(
@@ -465,7 +473,7 @@ class OpenRoot:
             if not self.store.damage:
                 raise
             return False, False, None
-        self._skipped = None if seen.tree.stopped else seen.tree.skipped_paths
+        self._skipped = _skipped_of(seen)
         return not is_new, not (is_new or seen.is_due or seen.tree.stopped), seen
 
     def build_options(self) -> BuildOptions:
