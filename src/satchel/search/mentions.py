@@ -11,7 +11,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,7 +27,7 @@ from satchel.sources.code.languages import language_of
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray, Lexicon
 from satchel.text import pattern
-from satchel.types import LINE_KINDS
+from satchel.types import LINE_KINDS, Kind
 
 LITERAL_SPANS = 12
 """Spans whose text is compared with the words of an error."""
@@ -374,17 +373,23 @@ def _may_be_folder(mention: Mention, by_name: Mapping[str, object]) -> bool:
     return mention.form == "folder" or ("/" in mention.text and not by_name.get(mention.text.rpartition("/")[2]))
 
 
+def _folded_paths(store: Store, kind: Kind) -> str:
+    """Return the paths of a kind in the form for comparison, each after a slash and on a line of its own."""
+    return store.lexicon(kind).derived(
+        _folded_paths, lambda: words.folded("".join([f"/{key}\n" for key in store.iterate_keys(kind)]))
+    )
+
+
 def _files_inside(store: Store, folders: Iterable[str]) -> dict[str, list[int]]:
     """Return the files and documents below each folder that ends with these segments, anywhere in the tree."""
-    keys = {kind: [*store.iterate_keys(kind)] for kind in LINE_KINDS}
-    every = words.folded("/" + "\n/".join(chain.from_iterable(keys.values())))
     found: dict[str, list[int]] = {}
     for folder in folders:
         part = words.folded(f"/{'/'.join(_segments(folder))}/")
         found[folder] = []
-        for kind, keys_of_kind in keys.items() if part in every else ():
-            below = [key for key in keys_of_kind if part in words.folded(f"/{key}")]
-            found[folder] += store.document_ids(kind, below).values()
+        for kind in LINE_KINDS:
+            if part in _folded_paths(store, kind):
+                below = [key for key in store.iterate_keys(kind) if part in words.folded(f"/{key}")]
+                found[folder] += store.document_ids(kind, below).values()
     return found
 
 
@@ -406,7 +411,8 @@ def _plain_names(query: Query) -> set[str]:
 def _spelled_otherwise(names: Iterable[str], store: Store) -> dict[str, list[tuple[int, str]]]:
     """Return the files with each of these names in another case, or with accents apart from their letters."""
     asked = {name: words.folded(f"/{name}") for name in names}
-    file_names = {key.rpartition("/")[2] for kind in LINE_KINDS for key in store.iterate_keys(kind)}
+    kinds = [kind for kind in LINE_KINDS if any(f"{key}\n" in _folded_paths(store, kind) for key in asked.values())]
+    file_names = {key.rpartition("/")[2] for kind in kinds for key in store.iterate_keys(kind)}
     rows = store.paths_named([name for name in sorted(file_names) if words.folded(f"/{name}") in asked.values()], [])
     return {name: [row for row in rows if words.folded(f"/{row[1]}").endswith(key)] for name, key in asked.items()}
 
