@@ -21,6 +21,8 @@ from satchel.search.impact_wording import (
         ("where are the callers of the function run", ["run"]),
         ("is open called anywhere, who uses it", ["open"]),
         ("which types implement Reader", ["Reader"]),
+        ("which types implement reader", ["reader"]),
+        ("who implements the reader", ["reader"]),
         ("which types conform to Reader", ["Reader"]),
         ("which classes derive from Reader", ["Reader"]),
         ("what satisfies Reader", ["Reader"]),

@@ -56,6 +56,23 @@ def test_a_trait_of_rust_comes_from_an_inline_module_that_exports_it_again(open_
     assert [(one.path, one.line) for one in code.relations.told_heirs(definition).heads] == [("src/boat.rs", 5)]
 
 
+def test_types_of_one_name_in_several_files_are_told_with_a_block_each(open_files: Open) -> None:
+    boat = "use ship::Sail;\n\npub struct Boat;\n\nimpl Sail for Boat {\n    fn set(&self) {}\n}\n"
+    code = open_files(
+        {
+            "Cargo.toml": '[package]\nname = "ship"\n',
+            "src/lib.rs": "pub mod old;\npub mod new;\n\npub trait Sail {\n    fn set(&self);\n}\n",
+            "src/old.rs": boat.replace("ship::", "crate::"),
+            "src/new.rs": "\n" + boat.replace("ship::", "crate::"),
+            "tests/boat.rs": "\n\n" + boat,
+        }
+    )
+    definition = code.relations.named("src/lib.rs", "Sail")
+    assert definition is not None
+    heads = code.relations.told_heirs(definition).heads
+    assert [(one.path, one.line) for one in heads] == [("src/new.rs", 6), ("src/old.rs", 5), ("tests/boat.rs", 7)]
+
+
 def test_a_field_of_java_is_called_without_this_also_one_that_is_inherited(open_files: Open) -> None:
     code = open_files(
         JAVA

@@ -80,7 +80,8 @@ CALLEES = pattern(
 )
 CALLS = pattern(r"^\s*(?:(?:who|what|which\s\w+)\scalls?|callers\sof|where\sis\s\S+\scalled)\b", re.IGNORECASE)
 HEIRS = pattern(
-    r"^\s*(?:(?:who|what|which(?:\s\w+){1,2})\s(?:implements?|overrides?|extends?|inherits?(?:\sfrom)?"
+    rf"^\s*(?:(?:who|what(?:\s{_NOUNS}(?:e?s)?)?|which(?:\s\w+){{1,2}})\s"
+    r"(?:implements?|overrides?|extends?|inherits?(?:\sfrom)?"
     r"|conforms?\sto|derives?\sfrom|satisf(?:y|ies)|subclass(?:es)?|adopts?)"
     r"|(?:(?:list|show|find|give|me|all|the|which|what|where|are)\s)*"
     r"(?:implementations?|implement[eo]rs|overrides|subclasses|heirs|derived\sclasses)\sof)\b",
@@ -91,7 +92,7 @@ HEIRS = pattern(
 _PLAIN_BEFORE = pattern(
     rf"""
     \b(?:
-        calls?|uses?|using|gives?|giving|{_ACTS} | (?:calls?|references?|arguments?|parameters?)\sto
+        calls?|uses?|using|gives?|giving|implements?|{_ACTS} | (?:calls?|references?|arguments?|parameters?)\sto
         | (?:{_RELATIONS}|call\ sites?|impact|effects?|consequences?|signature|name|type|arguments?|parameters?)\sof
     )\s+(?:the\s+)?{_NOUNS}?\s*$
     | \b{_NOUNS}\s+$

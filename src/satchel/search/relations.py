@@ -627,7 +627,8 @@ class Relations:
     def _head(self, heir: CodeDefinition, rows: Collection[int]) -> CodeDefinition:
         """Return where an heir names its base: in Rust and Swift one of these blocks, elsewhere the heir itself."""
         blocks = self.code.defined(heir.name) if heir.language in _BLOCKS else ()
-        return next((block for block in blocks if block.row in rows), heir)
+        of_heir = (block for block in blocks if block.row in rows and self._class_of(block.row) == heir)
+        return next(of_heir, heir)  # types of one name in several files have blocks of their own
 
     def _method(self, owner: CodeDefinition, name: str) -> CodeDefinition | None:
         definitions = (
