@@ -282,7 +282,9 @@ def test_call_sites_are_counted_and_long_lists_are_cut() -> None:
         "- b.py: 3",
         "- c.py: named 7, 8",
     )
-    assert call_site_lines([target], counter("o200k_base"), 270)[1:] == ("and 16 more in 3 files",)
+    assert call_site_lines([target], counter("o200k_base"), 270)[1:] == ("no room for their lines",)
+    long = listed("send", 3, a=([1], []), b=(list(range(1000, 1010)), []), c=(list(range(1000, 1010)), []))
+    assert call_site_lines([long], counter("o200k_base"), 330)[1:] == ("- a.py: 1", "and 20 more in 2 files")
     assert call_site_lines([target], counter("o200k_base"), 100) == ()
 
 

@@ -227,7 +227,7 @@ def _within(target: Listed, home: str, counter: TokenCounter, room: float) -> li
             return lines[:-1]
     for shown, file in enumerate(files):
         line = _file_line(file)
-        rest = _more(files[shown:])
+        rest = _more(files[shown:], of_all=not shown)
         remaining = room - _size(line, counter)
         if remaining < (_size(rest, counter) if shown + 1 < len(files) else 0):
             return [*lines, rest] if _size(rest, counter) <= room else lines
@@ -318,6 +318,8 @@ def _numbers(lines: Sequence[int]) -> str:
     return ", ".join(map(str, lines[:LINES_SHOWN])) + (f" and {more} more" if more > 0 else "")
 
 
-def _more(files: Sequence[Listed]) -> str:
+def _more(files: Sequence[Listed], *, of_all: bool) -> str:
+    if of_all:  # the line above has their number, and `more` would add to it
+        return "no room for their lines"
     count = sum(len(file["lines"]) + len(file.get("possible", ())) + len(file["uses"]) for file in files)
     return f"and {count} more in {counted(len(files), 'file')}"
