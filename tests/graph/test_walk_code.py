@@ -85,6 +85,16 @@ def test_an_ambiguous_name_is_a_list_to_choose_from(satchel: Satchel, name: str)
     assert satchel.graph("m4.py::Other.get", depth=1).meta["sources"] == [1]
 
 
+@pytest.mark.parametrize(("name", "is_absent"), [("getClient", True), ("Shop.client", False), ("client", False)])
+def test_a_name_that_is_nowhere_is_told_before_what_its_words_match(
+    satchel: Satchel, name: str, *, is_absent: bool
+) -> None:
+    context = satchel.graph(name)
+    assert context.items
+    told = f"nothing here is called '{name}': what its words match is shown"
+    assert (told in context.meta["warnings"], told in context.text) == (is_absent, is_absent)
+
+
 def test_an_ambiguous_end_of_a_path_is_a_list_too(tmp_path: Path) -> None:
     repository = TinyRepository(tmp_path / "many")
     repository.commit("Add packages", {f"p{number}/index.ts": f"export const x{number} = 1\n" for number in range(7)})

@@ -35,10 +35,12 @@ from satchel.search.query import Query, analyse
 from satchel.search.relations import clear, definitions_named, files_named
 from satchel.search.resolve.code import Code, CodeDefinition
 from satchel.search.searcher import SearchResult, search_kind
+from satchel.search.strength import present_names
 from satchel.services.open_root import OpenRoot, attempts, resources_of
 from satchel.services.receipts import ReceiptService
 from satchel.store.protocol import Store
 from satchel.store.records import Document
+from satchel.text import is_compound
 from satchel.tokens import counter
 from satchel.types import FILE_KINDS, INDEX_KINDS, Context, Failure, HandleTarget, Hit, Json, Kind, ShownBefore, Usage
 
@@ -201,7 +203,7 @@ def assemble_graph(request: GraphRequest, resources: Resources, clock: Callable[
     section, rest, shown_before = _sifted(_section(best, every, request), best, found, request, resources)
     seen = chain(resources.notes, *(done.failures for done in explored), *(nodes.notes for nodes in every))
     failures = sanitize.failures(list(dict.fromkeys(seen)), resources.allow)
-    warnings = _warnings(request, found, failures, bool(rated), resources.allow)
+    warnings = _warnings(request, found, failures, bool(rated), resources)
     token_counter = counter(request.tokenizer)
     page = GraphPage(
         request,
@@ -369,7 +371,7 @@ def _warnings(
     found: Sequence[Sequence[Explored]],
     failures: Sequence[Failure],
     has_nodes: bool,
-    allow: Sequence[str],
+    resources: Resources,
 ) -> list[str]:
     warnings = []
     if request.max_tokens < SUMMARY_BUDGET:
@@ -380,6 +382,8 @@ def _warnings(
         namesakes, sources = map(max, zip(*((done.namesakes, done.sources) for done in explored), strict=True))
         if has_nodes and not sources:
             warnings.append(f"nothing here is about {query!r}")
+        elif has_nodes and _is_absent_name(query, request, resources):
+            warnings.append(f"nothing here is called {query!r}: what its words match is shown")
         if namesakes > MAX_SOURCES:
             warnings.append(
                 f"{query!r} is the name of {namesakes} places: the first {MAX_SOURCES} are followed; "
@@ -387,7 +391,18 @@ def _warnings(
             )
     warnings += chain.from_iterable(done.walk.warnings for done in chain.from_iterable(found))
     warnings += [f"{failure.source}: {failure.message}" for failure in failures]
-    return [sanitize.line(warning, allow=allow) for warning in dict.fromkeys(warnings)]
+    return [sanitize.line(warning, allow=resources.allow) for warning in dict.fromkeys(warnings)]
+
+
+def _is_absent_name(query: str, request: GraphRequest, resources: Resources) -> bool:
+    """Return whether a query is a name that only code writes, and that no text has, though some may have its pieces."""
+    parts = query.replace("::", ".").split(".")
+    if not all(map(str.isidentifier, parts)) or not (len(parts) > 1 or is_compound(query)):
+        return False
+    lexicons = (
+        workspace.store.lexicon(kind) for workspace in resources.every for kind in _searched_kinds(request, workspace)
+    )
+    return not present_names([query], lexicons)
 
 
 MAX_CONTEXTS = 128
