@@ -189,6 +189,14 @@ def test_uses_that_are_no_calls_are_listed_beside_them(satchel: Satchel) -> None
     [
         ("which classes extend Client", ["Implementations of Client: 1 in 1 file", "- shop/client.py: 6 SlowClient"]),
         ("what classes extend Client", ["Implementations of Client: 1 in 1 file", "- shop/client.py: 6 SlowClient"]),
+        (
+            "what subclasses does Client have",
+            ["Implementations of Client: 1 in 1 file", "- shop/client.py: 6 SlowClient"],
+        ),
+        (
+            "which implementations has the class Client",
+            ["Implementations of Client: 1 in 1 file", "- shop/client.py: 6 SlowClient"],
+        ),
         ("subclasses of Client", ["Implementations of Client: 1 in 1 file", "- shop/client.py: 6 SlowClient"]),
         (
             "who overrides Client.send",

@@ -18,15 +18,15 @@ _RELATIONS = (
     r"(?:callers?|callees?|usages?|uses?|references?|dependents?|implement(?:s|ed|ers|ors|ations?)?|overrid(?:e|es|den)"
     r"|extends?|subclass(?:es)?|inherits?|heirs?|conforms?|derives?|satisf(?:y|ies)|adopts?)"
 )
+_HEIRS = r"(?:implementations?|implement[eo]rs|overrides|subclasses|heirs|derived\sclasses)"
 _WORDING = pattern(
     rf"""
     \b(?:what|who|which|anything|something|everything)\b.{{0,60}}\b(?:break|breaks|broken|affected|affects?|impacted|
         depends?|relies|rely|stops?\ working|ha(?:s|ve)\ to\ (?:change|follow|be\ \w+)|must\ (?:change|be\ \w+))\b
     | \bwhat\b.{{0,30}}\b(?:i|we|one)\ (?:have|need)\ to\ (?:touch|change|adapt|update)\b
     | \b(?:what|who|which|where|how\ often)\b.{{0,60}}\b(?:callers?|callees?|usages?)\b
-    | \b(?:callers?|callees?|usages?|uses|call\ sites?|references|dependents|implementations?|implement[eo]rs|overrides
-        |subclasses|heirs|derived\ classes)\s
-        (?:of|to|for)\b
+    | \b(?:callers?|callees?|usages?|uses|call\ sites?|references|dependents|{_HEIRS})\s(?:of|to|for)\b
+    | \b(?:what|which|how\ many)\s{_HEIRS}\s(?:do|does|has|have)\b
     | \b(?:impact|effects?|consequences?|blast\ radius)\s(?:of|if|on|when)\b
     | \bsafe\sto\b | \bsafely\s{_ACTS}\b
     | \b{_OF_CHANGE}\b
@@ -84,7 +84,7 @@ HEIRS = pattern(
     r"(?:implements?|overrides?|extends?|inherits?(?:\sfrom)?"
     r"|conforms?\sto|derives?\sfrom|satisf(?:y|ies)|subclass(?:es)?|adopts?)"
     r"|(?:(?:list|show|find|give|me|all|the|which|what|where|are)\s)*"
-    r"(?:implementations?|implement[eo]rs|overrides|subclasses|heirs|derived\sclasses)\sof)\b",
+    rf"{_HEIRS}\sof|(?:what|which|how\smany)\s{_HEIRS}\s(?:do|does|has|have))\b",
     re.IGNORECASE,
 )
 """A question for callees, for calls, and for subclasses, implementations and overrides alone."""
