@@ -73,6 +73,19 @@ def test_types_of_one_name_in_several_files_are_told_with_a_block_each(open_file
     assert [(one.path, one.line) for one in heads] == [("src/new.rs", 6), ("src/old.rs", 5), ("tests/boat.rs", 7)]
 
 
+def test_the_name_of_a_function_that_is_a_value_is_known_inside_it_alone(open_files: Open) -> None:
+    code = open_files(
+        {
+            "lib/a.js": (
+                "var send = require('send');\n\nvar res = module.exports = {};\n\n"
+                "res.send = function send(body) {\n  return body ? send(null) : 1;\n};\n\n"
+                "res.file = function file(path) {\n  return send(path);\n};\n"
+            )
+        }
+    )
+    assert [(site.path, site.line) for site in code.sites("lib/a.js::res.send")] == [("lib/a.js", 6)]
+
+
 def test_a_field_of_java_is_called_without_this_also_one_that_is_inherited(open_files: Open) -> None:
     code = open_files(
         JAVA

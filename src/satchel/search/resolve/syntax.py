@@ -123,8 +123,16 @@ def scopes(node: Node, root: Node | None = None) -> Iterator[Node]:
         yield inner
 
 
+_VALUES_WITH_NAMES = frozenset({"function_expression", "generator_function"})
+
+
 def is_outside(child: Node, scope: Node) -> bool:
-    """Return whether a child of a scope belongs to what is around it: its own name, its decorators, its bases."""
+    """Return whether a child of a scope belongs to what is around it: its own name, its decorators, its bases.
+
+    The name of a function that is a value (`a.b = function send() {}` in JavaScript) is known inside it alone.
+    """
+    if scope.type in _VALUES_WITH_NAMES and scope.child_by_field_name("name") == child:
+        return False
     return child.type not in _PARAMETERS and any(
         scope.child_by_field_name(field) == child
         for field in ("name", "declarator", "superclasses", "type", "trait", "receiver_type")
