@@ -61,6 +61,15 @@ def test_what_an_index_run_left_out_is_known_without_another_walk(
     assert "Left out: IbexParse is in deps.lock:2 (generated)." in answer.text.split("\n")
 
 
+def test_a_word_in_a_new_file_that_is_left_out_is_not_called_not_found_either(root: Path, satchel: Satchel) -> None:
+    commit(root, "first", {"a.py": CODE})
+    satchel.index()
+    (root / "deps.lock").write_text("uses IbexParse\n")
+    assert "Left out: IbexParse is in deps.lock:1 (generated)." in lines(satchel, "where is IbexParse")
+    (root / "more.lock").write_text("uses KuduParse\n")
+    assert "Left out: KuduParse is in more.lock:1 (generated)." in lines(satchel, "where is KuduParse")
+
+
 def test_what_was_not_searched_is_counted_beside_what_is_not_found(root: Path, satchel: Satchel) -> None:
     commit(root, "first", {"a.py": CODE, "src/evil.py": "def retry_backdoor(): ...", "app.min.js": "x"})
     (root / ".satchelignore").write_text("evil.py")

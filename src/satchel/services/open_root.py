@@ -393,16 +393,16 @@ class OpenRoot:
     def catch_up(self, should_stop: ShouldStop = never, workspaces: Sequence[str] = ()) -> bool:
         """Compare the tree, or those of `workspaces`, if the last refresh was too soon; return whether it changed.
 
-        For questions that find nothing: what they ask for may be in a file that is new.
+        For questions that find nothing: what they ask for may be in a file that is new, or that is new and left out.
         """
         roots = [*self.siblings(workspaces).values()] or [self]
         changed = [root._catch_up(should_stop) for root in roots if root._is_spared]  # each of them
         return any(changed)
 
     def _catch_up(self, should_stop: ShouldStop) -> bool:
-        before = self.store.revision
+        before = self.store.revision, self._skipped
         self.refresh(should_stop=should_stop, at_once=True)
-        return self.store.revision != before
+        return (self.store.revision, self._skipped) != before
 
     def _refresh(self, progress: Progress | None, should_stop: ShouldStop, files_first: bool) -> list[Failure]:
         soon = time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS
