@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from satchel import Satchel
+from satchel.search.resolve import modules
 from satchel.testing import TinyRepository
 from tests.search.listed import asked
 from tests.search.listed import folder as folder
@@ -86,3 +87,16 @@ def test_names_with_a_dollar_sign_are_found_where_they_are_imported(folder: Tiny
     pull, push = asked(folder, files, "who calls `pull`", "who calls `push$`")
     assert "- use.js: 2" in pull
     assert "- use.js: 3" in push
+
+
+def test_what_an_import_has_on_its_line_beside_its_names_is_not_kept(folder: TinyRepository) -> None:
+    table = ", ".join(f"key{number}: {{ value{number} }}" for number in range(300))
+    files = {
+        "wires.js": "export function pull() { return 1 }\n",
+        "use.js": f"const {{ pull: haul }} = require('./wires'); const table = {{ {table} }}\nhaul()\n",
+    }
+    (pull,) = asked(folder, files, "who calls `pull`")
+    assert "- use.js: 2" in pull
+    line = files["use.js"].partition("\n")[0]
+    assert modules._renamed(line, ("haul",)) == {"haul": "pull"}
+    assert modules._braced(line, ("haul",)) == {"haul"}

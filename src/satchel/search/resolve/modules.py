@@ -291,15 +291,21 @@ def _imported_files(modules: Modules, document: Document, words: Iterable[str] =
 
 # An import binds many names, and each of them is looked up: its text is read once, and not by a pattern for each name.
 @lru_cache(maxsize=64)
-def _renamed(statement: str) -> dict[str, str]:
-    """Return the names that an import gives to what has another name, with that one: the first it is written beside."""
-    return {found[2]: found[1] for found in reversed([*_RENAMED.finditer(statement)])}
+def _renamed(statement: str, names: tuple[str, ...]) -> dict[str, str]:
+    """Return those of these names that an import gives to what has another name: the first it is written beside.
+
+    The lines of an import may have much else, which is not kept.
+    """
+    bound = frozenset(names)
+    return {found[2]: found[1] for found in reversed([*_RENAMED.finditer(statement)]) if found[2] in bound}
 
 
 @lru_cache(maxsize=64)
-def _braced(statement: str) -> frozenset[str]:
-    """Return the names within the braces of an import."""
-    return frozenset(name for braced in _BRACED.findall(statement) for name in _WORDS.findall(braced))
+def _braced(statement: str, names: tuple[str, ...]) -> frozenset[str]:
+    """Return those of these names that are within the braces of an import."""
+    return frozenset(names).intersection(
+        name for braced in _BRACED.findall(statement) for name in _WORDS.findall(braced)
+    )
 
 
 class Imports(ABC):
@@ -495,14 +501,14 @@ class Imports(ABC):
     def imported(self, file: SourceFile, imported: Import, name: str) -> Entities:
         """Return what an import binds to a name."""
         family, statement = FAMILIES[file.language], file.lines(imported.start, imported.end)
-        alias = _renamed(statement).get(name)
+        alias = _renamed(statement, imported.names).get(name)
         if family == "rust":
             whole, last = self.module_of(file, imported), imported.target.rpartition("::")[2]
             return whole if last in (name, alias) else self.of_members(whole, name)
         if family == "python" and statement.lstrip().startswith("import"):
             target = imported.target if alias else imported.target.partition(".")[0]
             return (self.modules.find(file.path, target, family) or OUTSIDE,)
-        if family == "ecmascript" and name not in _braced(statement):
+        if family == "ecmascript" and name not in _braced(statement, imported.names):
             modules = self.module_of(file, imported)
             return modules if name in _STARRED.findall(statement) else self.of_members(modules, "default")
         if family in {"python", "ecmascript"}:
